@@ -183,10 +183,10 @@ def plateaus() -> tuple[int, int]:
         w[-1] += np.sign(w[-1]) * np.abs(split.validation.X @ w[:2]).max()
         held = on_others(split), metered(G_MEAN.box, split.validation)
         slope = Estimator(*held, "interpolation", 10, rng)
-        search = Descent(*held, slope, {"plateau": w[None]}, 0.1, 40, 5, 0)
+        search = Descent(*held, 5, 0, slope, {"plateau": w[None]}, 0.1, 40)
         before = float(held[1](held[0].scores(w[None])[None])[0])
         search.run()
-        moved = any(step.gain != before for step in search.steps)
+        moved = any(step.value != before for step in search.steps)
         best: Any = search.best
         left, better = left + moved, better + bool(best.gain > before + 0.1)
     return left, better

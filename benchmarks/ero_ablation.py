@@ -36,7 +36,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GroupShuffleSplit
 
-from setpoint.penalty.solvers import Stage, stages_of
+from setpoint.penalty.losses import Stage, stages_of
 from setpoint.solvers import solver_of
 
 TEXTS = "ade_v2"

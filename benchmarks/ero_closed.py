@@ -20,7 +20,8 @@ from exact_speed import median_time
 
 from setpoint import Goal
 from setpoint.penalty import Tradeoff
-from setpoint.penalty.losses import lift, tie, untied
+from setpoint.penalty.losses import tie, untied
+from setpoint.penalty.problem import lift
 
 warnings.simplefilter("ignore")
 

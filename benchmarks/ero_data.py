@@ -27,9 +27,9 @@ from setpoint.estimators import linear_scores, transformed
 from setpoint.inputs import CheckedTable, two_classes
 from setpoint.penalty import Tradeoff
 from setpoint.penalty.classifier import prepare, train_linear
+from setpoint.penalty.losses import Stage
 from setpoint.penalty.problem import Cut, best_cut
 from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows
-from setpoint.penalty.solvers import Stage
 from setpoint.solvers import solver_of
 
 LEVEL = 0.8
@@ -72,7 +72,7 @@ def split(name: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
 
 # ---------------------------------------------------------------------- one training
 @dataclass
-class Watched(Pool[Any]):
+class Watched(Pool):
     """A pool that also keeps the last iterate of each method, and when it came."""
 
     last: dict[str, Any] = field(default_factory=dict)
@@ -156,15 +156,17 @@ def outcomes(
     data = CheckedTable(y_a, None, {}, None, a)
     started = time.perf_counter()
     solver = solver_of(estimator.solver, "penalty")
-    prepared = prepare(estimator, solver, Goal.parse(goal), data, two_classes(y_a, pos_label=1), 0)
-    pool = Watched(**{f.name: getattr(prepared.plan.pool, f.name) for f in fields(Pool)})
-    plan = replace(prepared.plan, pool=pool, stages=stages or prepared.plan.stages)
-    train_linear(plan, prepared.polished and stages is None)
+    plan, preprocessor, _ = prepare(
+        estimator, solver, Goal.parse(goal), data, two_classes(y_a, pos_label=1), 0
+    )
+    pool = Watched(**{f.name: getattr(plan.pool, f.name) for f in fields(Pool)})
+    plan = replace(plan, pool=pool, stages=stages or plan.stages)
+    train_linear(plan, getattr(solver, "polish", False) and stages is None)
     seconds = time.perf_counter() - started
     if POLISH in pool.ended:  # it comes last, and offers only what is better
         pool.ended[POLISH] = started + seconds
-    test = TrainingRows(transformed(prepared.preprocessor, b), y_b == 1)
-    measured = functools.partial(reached, goal, plan.chooser, test)
+    test = TrainingRows(transformed(preprocessor, b), y_b == 1)
+    measured = functools.partial(reached, goal, pool.rows, test)
     out, before = {}, started
     for name, candidate in pool.best.items():
         raw = last = None
@@ -183,7 +185,7 @@ def outcomes(
 
 def _adjusted(plan: TrainingPlan, theta: np.ndarray) -> float:
     """The best threshold on the rows that choose."""
-    pool, rows = plan.pool, plan.chooser
+    pool, rows = plan.pool, plan.pool.rows
     scores = linear_scores(rows.X, theta)
     return best_cut(pool.goal, scores, pool.true, None, pool.least).threshold
 

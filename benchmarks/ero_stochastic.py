@@ -26,9 +26,9 @@ from setpoint import ExactPenaltyClassifier, Goal
 from setpoint.estimators import build, needed
 from setpoint.inputs import CheckedTable, two_classes
 from setpoint.penalty import GoalLoss
-from setpoint.penalty.classifier import PreparedPlan, prepare, train_linear
+from setpoint.penalty.classifier import prepare, train_linear
 from setpoint.penalty.network import train_network
-from setpoint.penalty.selection import Pool, Schedule
+from setpoint.penalty.selection import Pool, TrainingPlan
 from setpoint.solvers import Minibatches, Sigmoid, solver_of
 
 SOLVERS = {
@@ -57,13 +57,13 @@ def overlapping(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def prepared(goal: str, X: np.ndarray, y: np.ndarray, **options: Any) -> PreparedPlan:
-    """A plan, and the preprocessor it goes with."""
+def prepared(goal: str, X: np.ndarray, y: np.ndarray, **options: Any) -> TrainingPlan:
+    """What is to be done on some rows."""
     estimator = ExactPenaltyClassifier(goal, **options)
     solver = solver_of(estimator.solver, "penalty")
     data = CheckedTable(y, None, {}, None, X)
     classes = two_classes(y, pos_label=1)
-    return prepare(estimator, solver, Goal.parse(goal), data, classes, 0)
+    return prepare(estimator, solver, Goal.parse(goal), data, classes, 0)[0]
 
 
 # ---------------------------------------------------------------------- what it loses
@@ -78,7 +78,7 @@ def agreement(n_epochs: int) -> bool:
             for how in ("at once", "batches"):
                 plan = prepared(
                     goal, X, y, solver=solver, training=Minibatches(max_epochs=n_epochs)
-                ).plan
+                )
                 started = time.perf_counter()
                 if how == "at once":
                     train_linear(plan, False)
@@ -149,7 +149,7 @@ def memory() -> bool:
 
 
 # ---------------------------------------------------------------------- speed
-class Clocked(Pool[Any]):
+class Clocked(Pool):
     """A pool that notes when each method's iterates came, one at the end of each epoch."""
 
     def offer(self, method: str, scores: np.ndarray, parameters: Any) -> Any:
@@ -231,7 +231,7 @@ def speed() -> bool:
         rates.setdefault("plain cross-entropy", []).append(plain)
         for solver in SOLVERS:
             value = Sigmoid(temperature=1.0) if solver == "sigmoid" else solver
-            plan = prepared(PROBLEMS["FPOR"], X, y, solver=value, **options).plan
+            plan = prepared(PROBLEMS["FPOR"], X, y, solver=value, **options)
             pool = Clocked(**{f.name: getattr(plan.pool, f.name) for f in fields(Pool)})
             train_network(replace(plan, pool=pool, device="cuda" if gpu else "cpu"), module)
             for method in ("cross-entropy", SOLVERS[solver]):
@@ -278,7 +278,7 @@ def _plain(X: np.ndarray, y: np.ndarray, module: Any, batch: int, device: str) -
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=Schedule().max_epochs)
+    parser.add_argument("--epochs", type=int, default=50)
     n_epochs = parser.parse_args().epochs
     needed("torch").set_num_threads(1)
     with quiet():

@@ -6,9 +6,9 @@ import numpy as np
 
 from setpoint import Goal
 from setpoint.penalty import Tradeoff
-from setpoint.penalty.selection import Pool, Schedule, TrainingPlan, TrainingRows
-from setpoint.penalty.solvers import stages_of
-from setpoint.solvers import solver_of
+from setpoint.penalty.losses import stages_of
+from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows
+from setpoint.solvers import Minibatches, solver_of
 
 FPOR = "maximize recall subject to precision >= 0.7"
 
@@ -27,19 +27,16 @@ def tradeoff(goal, positive, weight=None):
 
 def plan_of(X, positive, *, goal=FPOR, solver="profiled", weight=None, choose=None, **options):
     """A plan; further options are of the plan, or else of the schedule."""
-    judged = TrainingRows(X, positive, weight) if choose is None else choose
-    pool = Pool(
-        tradeoff(goal, judged.positive, judged.weight),
-        judged.positive.view(np.uint8),
-        judged.weight,
-        5.0,
-    )
+    train = TrainingRows(X, positive, weight)
+    judged = train if choose is None else choose
+    pool = Pool(tradeoff(goal, judged.positive, judged.weight), judged, 5.0)
     own = {k: options.pop(k) for k in ("seed", "tick", "device") if k in options}
     stages = options.pop("stages", None) or stages_of(solver_of(solver, "penalty"), 0.3)
-    schedule = Schedule(**{"max_epochs": 6, "batch_size": 64, "rate": 1e-2} | options)
-    train = TrainingRows(X, positive, weight)
+    schedule = Minibatches(
+        **{"max_epochs": 6, "batch_size": 64, "learning_rate": 1e-2, "weight_decay": 1e-2} | options
+    )
     goal_ = tradeoff(goal, positive, weight)
-    return TrainingPlan(goal_, stages, train, choose, 5.0, pool, schedule, **own)
+    return TrainingPlan(goal_, stages, train, 5.0, pool, schedule, **own)
 
 
 def outcome(plan):

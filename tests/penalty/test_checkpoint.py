@@ -14,9 +14,8 @@ import pytest
 from penalty.networks import Enough, after, outcome, plan_of, ring
 from setpoint.inputs import CheckpointError
 from setpoint.penalty.classifier import train_linear
-from setpoint.penalty.losses import Lifted
 from setpoint.penalty.network import train_network
-from setpoint.penalty.problem import Cut
+from setpoint.penalty.problem import Cut, Lifted
 from setpoint.penalty.selection import Checkpoint, pool_state, restore_pool
 from thinning import thinned
 
@@ -127,7 +126,7 @@ def test_many_rows_go_on_from_the_rows_seen_last(path, monkeypatch):
 
 
 def test_notes_of_stages_that_ended_stay(path):
-    options = {"rate": 1e30, "solver": "sigmoid", "max_epochs": 4}
+    options = {"learning_rate": 1e30, "solver": "sigmoid", "max_epochs": 4}
     whole, again = small(**options), small(**options)
     train_network(whole, "mlp")
     assert len(whole.notes) == 3

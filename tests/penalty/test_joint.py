@@ -6,9 +6,8 @@ import pytest
 from setpoint import Goal
 from setpoint.penalty import Tradeoff
 from setpoint.penalty.classifier import train_linear
-from setpoint.penalty.losses import RefreshBatch, sigmoid, tie, untied
+from setpoint.penalty.losses import JointPenalty, RefreshBatch, sigmoid, stages_of, tie, untied
 from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows
-from setpoint.penalty.solvers import JointPenalty, stages_of
 from setpoint.solvers import EroAdam
 
 FORMS = pytest.mark.parametrize("reformulation", ["inequality", "equality"])
@@ -145,11 +144,10 @@ def test_a_separable_problem_is_solved(reformulation, scale, text):
     positive = X[:, 0] + X[:, 1] > 1.0
     X[positive] += 0.3
     goal = goal_of(positive, text)
-    pool = Pool(goal, positive.view(np.uint8), None, 0.0)
+    rows = TrainingRows(X, positive)
+    pool = Pool(goal, rows, 0.0)
     solver = EroAdam(reformulation=reformulation, penalty_scale=scale)
     stage = stages_of(solver)[-1]  # without its warm start
-    train_linear(
-        TrainingPlan(goal, (stage,), TrainingRows(X, positive), None, 0.0, pool), polished=False
-    )
+    train_linear(TrainingPlan(goal, (stage,), rows, 0.0, pool), polished=False)
     assert pool.champion.method == stage.name
     assert pool.champion.cut[3:] == (1.0, 0.0)

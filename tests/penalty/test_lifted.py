@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from penalty import oracle
 from setpoint import Goal
 from setpoint.penalty import Tradeoff
-from setpoint.penalty import losses as lifted
-from setpoint.penalty.losses import best_pair, lift, tie, untied
+from setpoint.penalty import problem as lifted
+from setpoint.penalty.losses import tie, untied
+from setpoint.penalty.problem import best_pair, lift
 
 seeds = st.integers(0, 2**32 - 1)
 reals = st.floats(-50.0, 50.0)

@@ -10,8 +10,8 @@ from setpoint import Goal
 from setpoint.estimators import linear_scores
 from setpoint.penalty import Tradeoff
 from setpoint.penalty.classifier import train_linear
+from setpoint.penalty.losses import stages_of
 from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows
-from setpoint.penalty.solvers import stages_of
 from setpoint.solvers import solver_of, solvers_of
 from thinning import thinned
 
@@ -30,14 +30,13 @@ def data(seed=0, n=300, d=4):
 def plan_of(X, positive, text, solver="cross-entropy", weight=None, choose=None, seed=0, **options):
     w = np.ones(len(positive)) if weight is None else weight
     goal = Tradeoff(Goal.parse(text), w[~positive].sum(), w[positive].sum())
-    judges = TrainingRows(X, positive, weight) if choose is None else choose
+    train = TrainingRows(X, positive, weight)
+    judges = train if choose is None else choose
     j = np.ones(len(judges)) if judges.weight is None else judges.weight
     judged = Tradeoff(goal.goal, j[~judges.positive].sum(), j[judges.positive].sum())
-    pool = Pool(judged, judges.positive.view(np.uint8), judges.weight, 3.0)
+    pool = Pool(judged, judges, 3.0)
     stages = stages_of(solver_of(solver, "penalty").with_params(**options))
-    return TrainingPlan(
-        goal, stages, TrainingRows(X, positive, weight), choose, 3.0, pool, seed=seed
-    )
+    return TrainingPlan(goal, stages, train, 3.0, pool, seed=seed)
 
 
 def trained(*args, polished=False, **options):

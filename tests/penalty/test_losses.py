@@ -11,6 +11,7 @@ from setpoint.penalty import Tradeoff
 from setpoint.penalty.losses import (
     CrossEntropyLoss,
     ExactPenalty,
+    JointPenalty,
     LagrangianLoss,
     ProfiledLoss,
     RefreshBatch,
@@ -18,7 +19,6 @@ from setpoint.penalty.losses import (
     sigmoid,
 )
 from setpoint.penalty.problem import best_cut
-from setpoint.penalty.solvers import JointPenalty
 from thinning import over
 
 GOALS = {**oracle.GOALS, "g-mean": "maximize g_mean subject to specificity >= 0.7"}

@@ -67,7 +67,9 @@ def test_linear_module_is_near_what_all_rows_at_once_give():
     X, y = ring(800)
     whole = plan_of(X, y, goal="maximize f1", solver="cross-entropy")
     train_linear(whole, polished=False)
-    batches = plan_of(X, y, goal="maximize f1", solver="cross-entropy", max_epochs=20, decay=0.0)
+    batches = plan_of(
+        X, y, goal="maximize f1", solver="cross-entropy", max_epochs=20, weight_decay=0.0
+    )
     train_network(batches, "linear")
     assert abs(batches.pool.champion.cut.score - whole.pool.champion.cut.score) < 0.03
 
@@ -237,7 +239,7 @@ def test_nan_ends_the_stage_and_not_the_training():
 
 
 def test_a_rate_that_diverges():
-    plan = trained("mlp", solver="sigmoid", rate=1e30)
+    plan = trained("mlp", solver="sigmoid", learning_rate=1e30)
     assert plan.notes
     assert plan.pool.best
 
@@ -397,7 +399,7 @@ from setpoint.penalty.network import train_network
 rng = np.random.default_rng(0)
 X = rng.normal(size=(1_000_000, 50))
 y = X[:, 0] + rng.normal(size=len(X)) > 2.0
-plan = plan_of(X, y, solver="portfolio", max_epochs=1, batch_size=4096, rate=1e-3)
+plan = plan_of(X, y, solver="portfolio", max_epochs=1, batch_size=4096, learning_rate=1e-3)
 train_network(plan, "mlp")
 assert len(plan.pool.best) == 8, plan.notes
 most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

@@ -421,8 +421,8 @@ def test_a_start_from_the_deployed_model_is_that_model(monkeypatch):
         starts.append((problem, start))
         return real(problem, start, **options)
 
-    real = fitting.augmented_lagrangian
-    monkeypatch.setattr(fitting, "augmented_lagrangian", seen)
+    real = fitting.AugmentedLagrangian
+    monkeypatch.setattr(fitting, "AugmentedLagrangian", seen)
     ramp(MILD, start="baseline").fit(S.X, S.y, baseline=DEPLOYED)
     ramp(MILD, start="baseline").fit(S.X, S.y, baseline=S.old)
     for (problem, w), old in zip(starts, (DEPLOYED.predict(S.X), S.old), strict=True):
@@ -561,16 +561,16 @@ def test_nearest_never_raises(randomized):
 
 def test_the_cut_off_moves_where_counts_violate_a_bound(monkeypatch):
     """By the least that is needed."""
-    real = fitting.augmented_lagrangian
 
-    def off(problem, start, **options):
-        solved = real(problem, start, **options)
-        w = solved.best.w.copy()
-        w[-1] += 0.4
-        solved.best = Iterate(w, solved.best.loss, solved.best.excess)
-        return solved
+    class Off(fitting.AugmentedLagrangian):
+        def solved(self):
+            super().solved()
+            w = self.best.w.copy()
+            w[-1] += 0.4
+            self.kept = Iterate(w, self.best.loss, self.best.excess)
+            return self
 
-    monkeypatch.setattr(fitting, "augmented_lagrangian", off)
+    monkeypatch.setattr(fitting, "AugmentedLagrangian", Off)
     clf = ramp(COVERAGE).fit(S.X, S.y)
     assert clf.threshold_ > 0
     assert clf.goal_report_.satisfied

@@ -12,8 +12,8 @@ from setpoint.ramp.solvers import augmented_lagrangian as lagrangian
 from setpoint.ramp.solvers.augmented_lagrangian import (
     LARGEST_MULTIPLIER,
     WIDTHS,
+    AugmentedLagrangian,
     Iterate,
-    augmented_lagrangian,
 )
 from setpoint.search import Limits
 
@@ -60,7 +60,7 @@ def test_no_grid_has_a_better_model(goal, seed):
     problem = on_a_line(goal, seed)
     excess, _, cost = grid_of(problem)
     for start in (np.zeros(2), np.array([-1.0, 2.0])):
-        solved = augmented_lagrangian(problem, start)
+        solved = AugmentedLagrangian(problem, start).solved()
         assert solved.converged
         assert solved.best.excess <= TOL
         assert value(problem, solved.best.w) <= cost[excess <= 0].min() + 3e-3
@@ -74,7 +74,7 @@ def test_decisions_without_draws_meet_the_rows():
     for seed in range(3):
         for goal in GOALS:
             problem = on_a_line(goal, seed)
-            solved = augmented_lagrangian(problem, np.zeros(2), drawn=False)
+            solved = AugmentedLagrangian(problem, np.zeros(2), drawn=False).solved()
             S = problem.accepted(solved.best.w, False)
             assert problem.excess(S).max(initial=0.0) == solved.best.excess
             excess, loss, _ = grid_of(problem, drawn=False)
@@ -97,7 +97,7 @@ def test_an_intercept_alone_in_closed_form():
         sets[None].true[:] = 0
         sets[None].true[:20] = 1
         problem = prepared_of(goal, {None: sets[None]}).problem
-        solved = augmented_lagrangian(problem, np.zeros(4))
+        solved = AugmentedLagrangian(problem, np.zeros(4)).solved()
         assert np.array_equal(solved.best.w[:3], np.zeros(3))
         b = solved.best.w[3]
         assert b == pytest.approx(bound - 0.5, abs=3e-3)  # 3 widths from the kink
@@ -112,7 +112,7 @@ def test_an_intercept_alone_in_closed_form():
 @pytest.mark.parametrize("goal", GOALS)
 def test_conditions_of_an_optimum(goal):
     problem = in_space(goal)
-    solved = augmented_lagrangian(problem, np.zeros(4))
+    solved = AugmentedLagrangian(problem, np.zeros(4)).solved()
     assert solved.converged
     v, w = solved.multipliers, solved.path[-1].w
     assert (v >= 0).all()
@@ -131,9 +131,9 @@ def test_conditions_of_an_optimum(goal):
 
 
 def test_an_idle_bound_changes_nothing():
-    free = augmented_lagrangian(in_space("minimize error_rate"), np.zeros(4))
+    free = AugmentedLagrangian(in_space("minimize error_rate"), np.zeros(4)).solved()
     idle = "minimize error_rate subject to predicted_rate <= 0.97 and recall >= 0.05"
-    bound = augmented_lagrangian(in_space(idle), np.zeros(4))
+    bound = AugmentedLagrangian(in_space(idle), np.zeros(4)).solved()
     np.testing.assert_allclose(free.best.w, bound.best.w, rtol=1e-5)
     assert np.array_equal(bound.multipliers, np.zeros(2))
     assert free.multipliers.shape == (0,)
@@ -144,7 +144,7 @@ def test_an_idle_bound_changes_nothing():
 def test_dense_and_sparse_rows_alike():
     problem = in_space(GOALS[0])
     packed = replace(problem, X=sparse.csr_matrix(problem.X))
-    one, other = (augmented_lagrangian(p, np.zeros(4)) for p in (problem, packed))
+    one, other = (AugmentedLagrangian(p, np.zeros(4)).solved() for p in (problem, packed))
     np.testing.assert_allclose(one.best.w, other.best.w, rtol=1e-5)
 
 
@@ -155,7 +155,7 @@ def test_rows_that_pull_against_each_other_end():
     goal = "maximize accuracy subject to recall >= 0.99 and precision >= 0.9"
     problem = prepared_of(goal, sets).problem
     for drawn in (True, False):
-        solved = augmented_lagrangian(problem, np.array([1.0, -1.0, 0.0, 0.3]), drawn=drawn)
+        solved = AugmentedLagrangian(problem, np.array([1.0, -1.0, 0.0, 0.3]), drawn=drawn).solved()
         assert not solved.converged
         assert np.isfinite(solved.best.w).all()
         assert np.abs(solved.best.w).max() < 1e3
@@ -169,7 +169,7 @@ def test_rows_that_pull_against_each_other_end():
 @pytest.mark.parametrize("error", [StoppedError("time is up"), KeyboardInterrupt()])
 def test_what_ends_a_training_keeps_the_best_round(error):
     problem = in_space(GOALS[1])
-    whole = augmented_lagrangian(problem, np.zeros(4))
+    whole = AugmentedLagrangian(problem, np.zeros(4)).solved()
     assert len(whole.path) > 3
 
     for after in (1, 2, 4):
@@ -181,7 +181,7 @@ def test_what_ends_a_training_keeps_the_best_round(error):
                 raise error
 
         with pytest.warns(StoppedWarning):
-            solved = augmented_lagrangian(problem, np.zeros(4), limits=Limits(report=tell))
+            solved = AugmentedLagrangian(problem, np.zeros(4), limits=Limits(report=tell)).solved()
         assert len(calls) == len(solved.path) == after
         for mine, theirs in zip(solved.path, whole.path, strict=False):
             assert np.array_equal(mine.w, theirs.w)
@@ -200,7 +200,7 @@ def test_ctrl_c_before_anything_is_there(monkeypatch):
 
     monkeypatch.setattr(lagrangian, "minimize", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        augmented_lagrangian(in_space(GOALS[0]), np.zeros(4))
+        AugmentedLagrangian(in_space(GOALS[0]), np.zeros(4)).solved()
 
 
 def test_rows_go_before_the_objective():
@@ -217,7 +217,7 @@ def test_rows_go_before_the_objective():
 def test_very_many_rows_begin_with_samples(monkeypatch):
     problem = in_space(GOALS[0], n=3000)
     n_rows = len(problem.kind)
-    whole = augmented_lagrangian(problem, np.zeros(4))
+    whole = AugmentedLagrangian(problem, np.zeros(4)).solved()
     monkeypatch.setattr(lagrangian, "_SAMPLE", 150)
     assert lagrangian._sizes(n_rows) == [150, 600]
     rows = []
@@ -228,7 +228,7 @@ def test_very_many_rows_begin_with_samples(monkeypatch):
         return real(self, w, t)
 
     monkeypatch.setattr(type(problem), "smoothed", counted)
-    found = augmented_lagrangian(problem, np.zeros(4), rng=np.random.default_rng(0))
+    found = AugmentedLagrangian(problem, np.zeros(4), rng=np.random.default_rng(0)).solved()
     assert found.converged
     assert found.best.excess <= TOL
     assert found.best.excess == problem.excess(problem.accepted(found.best.w)).max(initial=0.0)

@@ -96,8 +96,3 @@ def test_weight_two_is_a_row_twice():
     twice = SVM(np.vstack([X, X]), LAM).solve(np.r_[a, a], np.r_[c, c], eps=1e-8)
     once = SVM(X, LAM).solve(2 * a, 2 * c, eps=1e-8)
     np.testing.assert_allclose(twice.primal, once.primal, atol=2e-8)
-
-
-def test_an_unknown_method_is_named():
-    with pytest.raises(ValueError, match="'sdac'"):
-        SVM(np.zeros((2, 1)), LAM, method="sdac")

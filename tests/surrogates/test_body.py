@@ -144,7 +144,7 @@ def test_designs():
     body = body_of("mlp", epochs=1)
     here = body.matrix(X)
     assert isinstance(here, Matrix)
-    assert here.shape == (len(X), 64)
+    assert here.X.shape == (len(X), 64)
     np.testing.assert_allclose(here.scores(body.head), scores(body))
 
 
@@ -337,7 +337,7 @@ def test_torch_is_imported_only_when_it_is_used():
 def test_a_tensor_is_the_matrix(kind, atol):
     rng = np.random.default_rng(0)
     matrix, tensor = Matrix(X), OnDevice(torch.from_numpy(X).to(kind))
-    assert matrix.shape == tensor.shape
+    assert matrix.X.shape == tensor.X.shape
     many, one = rng.normal(size=(7, D + 1)), rng.normal(size=D + 1)
     many.flags.writeable = False
     r = rng.normal(size=len(X))

@@ -43,12 +43,12 @@ def descent(psi, starts=None, budget=None, reserve=0, max_iter=30, sample=SAMPLE
     metered = BudgetedMetric(Smooth(psi, sample), budget)
     slope = Estimator(sample, metered, "interpolation", m, np.random.default_rng(0))
     starts = {"start": START} if starts is None else starts
-    return Descent(sample, metered, slope, starts, 0.1, max_iter, inner, reserve)
+    return Descent(sample, metered, inner, reserve, slope, starts, 0.1, max_iter)
 
 
 def over_weights(psi, budget=None, reserve=0, most=40, sample=SAMPLE):
     metered = BudgetedMetric(Smooth(psi, sample), budget)
-    return WeightSearch(sample, metered, "start", START, most, 50, reserve)
+    return WeightSearch(sample, metered, 50, reserve, "start", START, most)
 
 
 # ---------------------------------------------------------------------- the optimum
@@ -79,7 +79,7 @@ def test_what_is_best_is_what_was_measured():
         search.run()
         again = -g_mean(SAMPLE.values(search.best.models[:, None]))[0]
         assert search.best.gain == pytest.approx(again)
-        assert search.best.gain >= max(s.gain for s in search.steps)
+        assert search.best.gain >= max(-s.value for s in search.steps)
         assert search.best.start == "start"
 
 
@@ -94,8 +94,8 @@ def test_steps_tell_of_the_way():
     assert [s.used for s in received] == sorted({s.used for s in received})
     assert received[-1].used == search.metered.used
     for s in received:
-        assert s.weights.min() >= 0
-        assert s.weights.sum() == pytest.approx(1.0) or (s.weights == 0).all()
+        assert min(s.weights) >= 0
+        assert sum(s.weights) == pytest.approx(1.0) or not any(s.weights)
 
 
 # ---------------------------------------------------------------------- plateaus
@@ -120,7 +120,7 @@ FLAT = {
 def test_a_start_on_a_plateau_does_not_end_there(name):
     metered = BudgetedMetric(Decisions(None, SAMPLE, takes="predictions"))
     slope = Estimator(SAMPLE, metered, "interpolation", 10, np.random.default_rng(0))
-    search = Descent(SAMPLE, metered, slope, {name: FLAT[name]}, 0.1, 40, 5, 0)
+    search = Descent(SAMPLE, metered, 5, 0, slope, {name: FLAT[name]}, 0.1, 40)
     search.run()
     assert metered(SAMPLE.scores(FLAT[name])[None])[0] == -1.0
     assert search.best.gain > -0.5
@@ -145,7 +145,7 @@ def test_sigma_does_not_run_away():
     )  # fmt: skip
     sigma = None
     for _ in range(20):
-        sigma = ask(START, sigma, np.inf).sigma
+        sigma = ask(START, sigma, np.inf)[1]
     assert sigma == 0.1 * 2**8
 
 
@@ -173,7 +173,7 @@ def test_the_race_drops_starts():
     assert steps["bad"] == min(steps.values())
     last = [s.start for s in search.steps][-6:]
     assert len(set(last)) == 1
-    assert search.best.gain == max(s.gain for s in search.steps)
+    assert search.best.gain == max(-s.value for s in search.steps)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 8])

@@ -8,7 +8,7 @@ from setpoint.blackbox import BudgetedMetric, measured_on
 from setpoint.inputs import GivenRows, classes_of
 from setpoint.search import StoppedWarning
 from setpoint.solvers import AdaptiveSurrogates
-from setpoint.surrogates.selection import SearchPlan, Selector, drawn_rows, gain_error
+from setpoint.surrogates.selection import SampleSearch, SearchPlan, drawn_rows, gain_error
 from setpoint.surrogates.solvers import KeptModels
 from surrogates.samples import sample_of
 
@@ -106,7 +106,7 @@ def selector_of(y=Y, budget=400):
     metric = measured(BlackBox(share_right), y)
     plan = plan_of(budget)
     metered = BudgetedMetric(metric, budget)
-    return Selector(sample_of(PAIR.T, y), metered, plan, np.random.default_rng(0))
+    return SampleSearch(sample_of(PAIR.T, y), metered, plan, np.random.default_rng(0))
 
 
 def judged(selector, baseline, best, stopped=""):
@@ -121,10 +121,12 @@ GOOD, POOR = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
 
 def test_a_clear_gain_is_accepted():
     found = judged(selector_of(), POOR, GOOD)
-    assert found.accepted
-    assert found.value == found.best_value > found.baseline_value + found.error
+    assert found.summary.accepted
+    assert (
+        found.value == found.summary.best_value > found.summary.baseline_value + found.summary.error
+    )
     assert np.array_equal(found.models, GOOD[None])
-    assert "more than one bootstrap standard error" in found.why
+    assert "more than one bootstrap standard error" in found.summary.why
     assert len(found.draws) == plan_of(400).draws
 
 
@@ -134,12 +136,12 @@ def test_a_gain_within_an_error_is_not():
     moved = POOR - [0.0, 0.0, PAIR[1, nearest] * (1.0 + 1e-6)]
     pair = sorted([POOR, moved], key=lambda w: share_right(Y, PAIR.T @ w[:2] + w[2] >= 0))
     found = judged(selector_of(), *pair)
-    assert found.best_value - found.baseline_value == pytest.approx(1 / N)
-    assert found.error > 1 / N
-    assert not found.accepted
-    assert found.value == found.baseline_value
+    assert found.summary.best_value - found.summary.baseline_value == pytest.approx(1 / N)
+    assert found.summary.error > 1 / N
+    assert not found.summary.accepted
+    assert found.value == found.summary.baseline_value
     assert np.array_equal(found.models, pair[0][None])
-    assert "not more than one bootstrap standard error" in found.why
+    assert "not more than one bootstrap standard error" in found.summary.why
 
 
 def test_a_smoothed_cut_off_that_loses_is_not_taken():
@@ -158,8 +160,8 @@ def test_a_smoothed_cut_off_that_loses_is_not_taken():
 def test_no_gain_is_not_judged():
     selector = selector_of()
     found = judged(selector, GOOD, POOR)
-    assert (found.accepted, found.error, len(found.draws)) == (False, None, 0)
-    assert found.why == "nothing better than the baseline was found"
+    assert (found.summary.accepted, found.summary.error, len(found.draws)) == (False, None, 0)
+    assert found.summary.why == "nothing better than the baseline was found"
     assert selector.metered.used == 2
 
 
@@ -171,10 +173,10 @@ def test_draws_are_paid_for():
     poor.metered.used += 195
     with pytest.warns(StoppedWarning, match="^the budget of 200 .* is spent"):
         found = judged(poor, POOR, GOOD)
-    assert found.error is None
+    assert found.summary.error is None
 
 
 def test_an_interrupted_search_is_taken_as_it_is():
     found = judged(selector_of(), POOR, GOOD, "interrupted")
-    assert (found.accepted, found.error) == (True, None)
-    assert "interrupted" in found.why
+    assert (found.summary.accepted, found.summary.error) == (True, None)
+    assert "interrupted" in found.summary.why

@@ -23,7 +23,7 @@ from setpoint.estimators import (
     open_fit,
 )
 from setpoint.estimators.base import GoalClassifier, SearchParameters, atomic_fit
-from setpoint.goals import Goal
+from setpoint.goals import Goal, require_plain
 from setpoint.guarantees import (
     Certification,
 )
@@ -442,6 +442,11 @@ class TrainedClassifier(SearchParameters, GoalClassifier):
         raise NotImplementedError
 
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
+        require_plain(
+            goal,
+            f"`solver={solver.name!r}` trains on decided rows that count once each; "
+            "`PlugInClassifier` takes such goals",
+        )
         super()._check_fit(goal, X, solver)
         check_confidence(self)
 

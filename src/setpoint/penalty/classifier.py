@@ -33,7 +33,7 @@ from setpoint.goals import Goal, require_rows_alone
 from setpoint.inputs import CheckedTable, ClassOrder, least_accepted, row_unit
 from setpoint.parameters import SATISFIED, From0OrAuto
 from setpoint.penalty.evolution import MOST_PARAMETERS, polish
-from setpoint.penalty.losses import Loss
+from setpoint.penalty.losses import Loss, Stage, stages_of
 from setpoint.penalty.network import train_network
 from setpoint.penalty.problem import WHOLE, Tradeoff, best_cut
 from setpoint.penalty.selection import (
@@ -50,23 +50,13 @@ from setpoint.penalty.selection import (
     check_sources,
     pool_state,
     restore_pool,
-    schedule_of,
     selection_notes,
+    settled,
 )
-from setpoint.penalty.solvers import Stage, stages_of
 from setpoint.program import link
 from setpoint.report import GoalReport
-from setpoint.search import (
-    Found,
-    Limits,
-    StoppedError,
-)
-from setpoint.solvers import (
-    WITHOUT_FORMULA,
-    Minibatches,
-    Portfolio,
-    Solver,
-)
+from setpoint.search import Found, Limits, StoppedError
+from setpoint.solvers import WITHOUT_FORMULA, Minibatches, Portfolio, Solver
 
 # --- Linear models by descent on all rows at once, dense or sparse --------------------------------
 
@@ -129,9 +119,9 @@ class _LinearDescent:
 
     def judge(self, name: str, theta: Floats, z: Floats) -> None:
         """Offer an iterate; `z` are its scores on the training rows."""
-        choose = self.plan.choose
-        judged = z if choose is None else linear_scores(choose.X, theta)
-        if self.plan.pool.offer(name, judged, theta.copy) is None or not np.isfinite(z).all():
+        plan = self.plan
+        judged = linear_scores(plan.pool.rows.X, theta) if plan.holds_out else z
+        if plan.pool.offer(name, judged, theta.copy) is None or not np.isfinite(z).all():
             raise DivergedError(name)
 
     def centred(self, theta: Floats) -> Floats:
@@ -175,10 +165,10 @@ class _LinearDescent:
         """An evolution strategy on the training rows, its result judged like the others."""
         plan = self.plan
         rng = np.random.default_rng([plan.seed, 1])
-        if plan.choose is None:
+        if not plan.holds_out:
             polish(plan.train.X, plan.pool, _POLISH, rng, plan.tick)
             return
-        own = plan.train_pool()
+        own = Pool(plan.goal, plan.train, plan.least)
         for candidate in plan.pool.best.values():
             theta = candidate.parameters
             own.offer(candidate.method, self.scores(theta), theta.copy)
@@ -222,44 +212,6 @@ _NARROW = (0.3, 0.1)
 """Of the profiled band at last, in positives: of networks, and of linear models."""
 
 
-def _totals(table: CheckedTable) -> tuple[float, float]:
-    """The weight of negatives and of positives."""
-    negative, positive = np.bincount(table.labels, table.weight, minlength=2)
-    return float(negative), float(positive)
-
-
-def _least(table: CheckedTable, wanted: Any) -> float:
-    """The weight of rows that have to be predicted positive."""
-    totals = _totals(table)
-    least = least_accepted(wanted, totals[1], row_unit(table.weight))
-    if least > sum(totals):
-        raise InputError(
-            f"`min_positives` is {least:g}, and the rows have a weight of {sum(totals):g}"
-        )
-    return least
-
-
-def _rows(table: CheckedTable, preprocessor: Any) -> TrainingRows:
-    """Rows with features as training takes them."""
-    return TrainingRows(transformed(preprocessor, table.X), table.labels == 1, table.weight)
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedPlan:
-    """A plan, and what belongs to its rows."""
-
-    plan: TrainingPlan
-    solver: Solver
-    preprocessor: Any
-    chosen: Codes
-    at_once: bool
-
-    @property
-    def polished(self) -> bool:
-        """Whether the best model is improved in the end by a search without gradients."""
-        return isinstance(self.solver, Portfolio) and self.solver.polish
-
-
 def prepare(
     estimator: Any,
     solver: Solver,
@@ -268,52 +220,52 @@ def prepare(
     classes: ClassOrder,
     seed: int,
     limits: Limits | None = None,
-) -> PreparedPlan:
-    """Split the rows, fit the preprocessor, and say what is to be done."""
+) -> tuple[TrainingPlan, Any, Codes]:
+    """What is to be done on rows that are split; the preprocessor, and the rows that choose."""
     e, limits = estimator, limits or Limits()
     training, linear = Minibatches.of(e.training), e.module == "linear"
     fit_on, chosen = _split(e, data, seed)
     train = data if fit_on is None else data.take(fit_on)
-    choose = None if chosen is None else data.take(chosen)
-    negative, positive = classes.labels
-    tradeoff = Tradeoff(goal, *_totals(train), (negative, positive))
     preprocessor = fit_preprocessor(e.preprocessor, train, classes)
-    rows = _rows(train, preprocessor)
-    judges = train if choose is None else choose
-    pool = Pool[Any](
-        tradeoff if choose is None else Tradeoff(goal, *_totals(choose), (negative, positive)),
-        judges.labels.astype(np.uint8),
-        judges.weight,
-        _least(judges, e.min_positives),
-        limits=limits,
-    )
+
+    def judged(table: CheckedTable) -> tuple[Tradeoff, TrainingRows, float]:
+        """The goal on some rows, the rows, and how much of them has to be accepted."""
+        negatives, positives = np.bincount(table.labels, table.weight, minlength=2).tolist()
+        total, unit = float(negatives + positives), row_unit(table.weight)
+        least = least_accepted(e.min_positives, float(positives), unit)
+        if least > total:
+            raise InputError(
+                f"`min_positives` is {least:g}, and the rows have a weight of {total:g}"
+            )
+        negative, positive = classes.labels
+        tradeoff = Tradeoff(goal, float(negatives), float(positives), (negative, positive))
+        rows = TrainingRows(transformed(preprocessor, table.X), table.labels == 1, table.weight)
+        return tradeoff, rows, least
+
+    tradeoff, rows, least = judged(train)
+    chooser = (tradeoff, rows, least) if chosen is None else judged(data.take(chosen))
     plan = TrainingPlan(
         tradeoff,
         stages_of(solver, _NARROW[linear]),
         rows,
-        None if choose is None else _rows(choose, preprocessor),
-        _least(train, e.min_positives),
-        pool,
-        schedule_of(training, linear, len(rows)),
+        least,
+        Pool(*chooser, limits=limits),
+        settled(training, linear, len(rows)),
         seed,
         training.device,
         limits.tick,
     )
-    at_once = linear and np.prod(rows.X.shape, dtype=float) <= _MOST_AT_ONCE
-    every = np.arange(len(data.labels))
-    return PreparedPlan(
-        plan, solver, preprocessor, every if chosen is None else chosen, bool(at_once)
-    )
+    return plan, preprocessor, np.arange(len(data.labels)) if chosen is None else chosen
 
 
-def carry_out(estimator: Any, prepared: PreparedPlan) -> None:
+def carry_out(estimator: Any, solver: Solver, plan: TrainingPlan) -> None:
     """Train; whatever ends it early leaves the best candidates in the pool."""
-    plan = prepared.plan
-    checkpoint = _checkpoint(estimator, prepared)
+    checkpoint = _checkpoint(estimator, solver, plan)
+    few = np.prod(plan.train.X.shape, dtype=float) <= _MOST_AT_ONCE
     quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")  # scores are looked at
     with quiet, plan.pool.limits.keeping(lambda: plan.pool.best):
-        if prepared.at_once:
-            train_linear(plan, prepared.polished, checkpoint)
+        if estimator.module == "linear" and few:
+            train_linear(plan, isinstance(solver, Portfolio) and solver.polish, checkpoint)
         else:
             train_network(plan, estimator.module, checkpoint)
     if not plan.pool.best:
@@ -342,23 +294,22 @@ def _split(e: Any, data: CheckedTable, seed: int) -> tuple[Codes | None, Codes |
     return np.sort(train), np.sort(choose)
 
 
-def _checkpoint(e: Any, prepared: PreparedPlan) -> Checkpoint | None:
+def _checkpoint(e: Any, solver: Solver, plan: TrainingPlan) -> Checkpoint | None:
     """The file to go on from, with what has to be the same for that."""
     if e.checkpoint is None:
         return None
-    plan = prepared.plan
     module = e.module if isinstance(e.module, str) else getattr(e.module, "__qualname__", "own")
     settings = {
         "goal": str(plan.goal.goal),
         "module": module,
-        "solver": repr(prepared.solver),
+        "solver": repr(solver),
         "rows": len(plan.train),
         "features": int(plan.train.X.shape[1]),
         "random_state": plan.seed,
         "min_positives": plan.pool.least,
         "certified": plan.pool.beside is not None,
-        **asdict(plan.schedule),
-        "data": "-".join(_digest(rows) for rows in (plan.train, plan.choose) if rows is not None),
+        **{k: v for k, v in asdict(plan.schedule).items() if k != "device"},
+        "data": "-".join(map(_digest, dict.fromkeys((plan.train, plan.pool.rows)))),
     }
     return Checkpoint(e.checkpoint, settings, float(e.checkpoint_every))
 
@@ -514,7 +465,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
     def _train(self, data: FitData) -> tuple[Found, GoalReport]:
         with Progress(bool(self.verbose)) as progress:
             limits = Limits(max_seconds=data.limits.seconds, report=progress)
-            prepared = prepare(
+            plan, self.preprocessor_, chosen = prepare(
                 self,
                 data.solver,
                 data.goal,
@@ -523,16 +474,15 @@ class ExactPenaltyClassifier(TrainedClassifier):
                 data.key % 2**32,
                 limits,
             )
-            plan, judged = prepared.plan, data.judged.take(data.kept[prepared.chosen])
+            judged = data.judged.take(data.kept[chosen])
             plan.pool.beside = at_margins(data, judged, plan.pool.least)
-            carry_out(self, prepared)
-        self.preprocessor_ = prepared.preprocessor
+            carry_out(self, data.solver, plan)
         self.n_transformed_ = int(plan.train.X.shape[1])
         self.candidates_ = plan.pool.table()
 
-        def scored(candidate: TrainedCandidate[Any]) -> tuple[Any, Evidence]:
+        def scored(candidate: TrainedCandidate) -> tuple[Any, Evidence]:
             model = plain(self.module, candidate.parameters)
-            return model, judged.evidence({None: scores_of(self.module, model, plan.chooser.X)})
+            return model, judged.evidence({None: scores_of(self.module, model, plan.pool.rows.X)})
 
         def models(found: Found) -> list[Found]:
             out = []

@@ -187,7 +187,7 @@ _FLATTEST = 1e-8
 
 def polish(
     X: Any,
-    pool: Pool[Floats],
+    pool: Pool,
     name: str,
     rng: np.random.Generator,
     tick: Callable[[], None] = lambda: None,
@@ -200,7 +200,7 @@ def polish(
     n_random = max(_ROUNDS[0][0] - len(starts), 0)
     drawn = rng.normal(size=(n_random, white.shape[1]))
     points = [*(spreader @ start[:-1] for start in starts), *drawn]
-    weight = _summable(np.ones(len(rows)) if pool.weight is None else pool.weight)
+    weight = _summable(np.ones(len(rows)) if pool.rows.weight is None else pool.rows.weight)
     climbers = [_Climber(point, rows, weight, pool) for point in points]
     wanted = sum(n * steps for n, steps in _ROUNDS)
     part = min(max(_ROWS_SEEN / len(rows) / wanted, _FEWEST), 1.0)
@@ -237,7 +237,7 @@ def _summable(weight: Floats) -> Floats:
 class _Climber:
     """A classifier, intercept last, that moves to whatever is not worse."""
 
-    def __init__(self, start: Floats, rows: Floats, weight: Floats, pool: Pool[Floats]) -> None:
+    def __init__(self, start: Floats, rows: Floats, weight: Floats, pool: Pool) -> None:
         self.rows, self.weight, self.pool = rows, weight, pool
         norm = float(np.linalg.norm(start))
         start = start / norm if norm > 0 else np.eye(len(start))[0]

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from setpoint.errors import InputError, InputTypeError, nearest, quoted
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.parameters import is_integer, is_number
-from setpoint.penalty.losses import CrossEntropyLoss, Loss, RefreshBatch
+from setpoint.penalty.losses import CrossEntropyLoss, Loss, RefreshBatch, stages_of
 from setpoint.penalty.problem import Cut, Tradeoff, best_cut
-from setpoint.penalty.solvers import stages_of
 from setpoint.search import InfeasibleError
 from setpoint.solvers import Sigmoid, Solver, solver_of
 
@@ -445,7 +444,7 @@ class GoalLoss(torch.nn.Module):
     # ------------------------------------------------------------------ the state
     def get_extra_state(self) -> dict[str, Any]:
         """The numbers of the last refresh, as plain as ``torch.load`` wants them."""
-        loss = {k: v for k, v in vars(self._loss).items() if k != "goal"}
+        loss = self._loss.state()
         own = {k: getattr(self, k) for k in _COUNTS}
         return {
             "goal": str(self.goal),

@@ -8,17 +8,19 @@ each step, descent on all rows follows the gradient of what is meant.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from setpoint import solvers
 from setpoint.array_types import Floats
-from setpoint.compiled import kernel
-from setpoint.counts import midway, ratio_at
-from setpoint.parameters import SATISFIED
-from setpoint.penalty.problem import Tradeoff, best_cut
+from setpoint.errors import InputError
+from setpoint.penalty.problem import Lifted, Tradeoff, best_cut, lift
+from setpoint.solvers import Portfolio, Solver
 
 
 def sigmoid(x: Any) -> Any:
@@ -49,14 +51,7 @@ def pick(where: Any, a: Any, b: Any) -> Any:
     return torch.where(where, a, b)
 
 
-# --- The indicator written exactly, and the lifted decisions s in closed form ---------------------
-
-
-_MOST_CELLS = 4_000_000
-"""Pairs (k, l) that are all looked at; beyond, a coarse grid is refined."""
-_MOST_SLOW = 500_000
-"""The same for goals that no kernel knows."""
-_COARSE = 64
+# --- The indicator written exactly ----------------------------------------------------------------
 
 
 def tie(a: Any, s: Any, t: float) -> Any:
@@ -74,151 +69,6 @@ def untied(a: Any, s: Any, t: float, positive: Any) -> Any:
     """How far s says more than the scores allow: eta of (3.29), one-sided by class."""
     h = tie(a, s, t)
     return pick(positive, h, -h).clip(min=0.0)
-
-
-class AcceptedCounts(NamedTuple):
-    """How many of each class to accept, best scores first."""
-
-    k: int
-    l: int
-    cost: float
-    exact: bool
-
-
-def best_pair(
-    goal: Tradeoff, A: Floats, B: Floats, cost_A: Floats, cost_B: Floats, least: float = 0.0
-) -> AcceptedCounts:
-    """Minimise ``cost_A[k] + cost_B[l] - score(A[k], B[l])`` over what meets the goal."""
-    ratios = goal.accepted.ratios
-    if ratios is not None and A.size * B.size <= _MOST_CELLS:
-        k, l, cost = _best_pair(A, B, cost_A, cost_B, least, *ratios)
-        return AcceptedCounts(k, l, cost, True)
-    if ratios is None and A.size * B.size <= _MOST_SLOW:
-        k, l, cost = _of_grid(
-            goal, A, B, cost_A, cost_B, least, np.arange(A.size), np.arange(B.size)
-        )
-        return AcceptedCounts(k, l, cost, True)
-    return _refined(goal, A, B, cost_A, cost_B, least)
-
-
-@kernel(error_model="numpy")
-def _best_pair(
-    A: Floats,
-    B: Floats,
-    cost_A: Floats,
-    cost_B: Floats,
-    least: float,
-    forms: Floats,
-    zeros: Floats,
-    offsets: Floats,
-    lower: Floats,
-    upper: Floats,
-) -> tuple[int, int, float]:
-    best, best_k, best_l = np.inf, -1, -1
-    for k in range(A.size):
-        for l in range(B.size):
-            met = True
-            for i in range(lower.size):
-                value = ratio_at(forms[i + 1], zeros[i + 1], offsets[i + 1], A[k], B[l])
-                if lower[i] - value > SATISFIED or value - upper[i] > SATISFIED:
-                    met = False
-            if not met:
-                break  # more negatives meet no more
-            if A[k] + B[l] < least - SATISFIED:
-                continue
-            value = ratio_at(forms[0], zeros[0], offsets[0], A[k], B[l])
-            cost = cost_A[k] + cost_B[l] - value
-            if cost < best:
-                best, best_k, best_l = cost, k, l
-    return best_k, best_l, best
-
-
-def _of_grid(
-    goal: Tradeoff,
-    A: Floats,
-    B: Floats,
-    cost_A: Floats,
-    cost_B: Floats,
-    least: float,
-    some_k: NDArray[np.int64],
-    some_l: NDArray[np.int64],
-) -> tuple[int, int, float]:
-    a, b = A[some_k][:, None], B[some_l][None, :]
-    a, b = np.broadcast_arrays(a, b)
-    cost = cost_A[some_k][:, None] + cost_B[some_l][None, :] - goal.score(a, b)
-    allowed = (goal.violation(a, b) <= SATISFIED) & (a + b >= least - SATISFIED)
-    cost = np.where(allowed, cost, np.inf)
-    i, j = np.unravel_index(int(np.argmin(cost)), cost.shape)
-    if not np.isfinite(cost[i, j]):
-        return -1, -1, np.inf
-    return int(some_k[i]), int(some_l[j]), float(cost[i, j])
-
-
-def _refined(
-    goal: Tradeoff, A: Floats, B: Floats, cost_A: Floats, cost_B: Floats, least: float
-) -> AcceptedCounts:
-    """From a coarse grid to finer ones round the best pair: not certain to be the best."""
-    low_k, high_k, low_l, high_l = 0, A.size - 1, 0, B.size - 1
-    best = AcceptedCounts(-1, -1, np.inf, False)
-    while True:
-        some_k = np.unique(np.linspace(low_k, high_k, _COARSE).astype(np.int64))
-        some_l = np.unique(np.linspace(low_l, high_l, _COARSE).astype(np.int64))
-        k, l, cost = _of_grid(goal, A, B, cost_A, cost_B, least, some_k, some_l)
-        if cost < best.cost:
-            best = AcceptedCounts(k, l, cost, False)
-        step_k = -(-(high_k - low_k) // (_COARSE - 1))
-        step_l = -(-(high_l - low_l) // (_COARSE - 1))
-        if max(step_k, step_l) <= 1 or best.k < 0:
-            return best
-        low_k, high_k = max(best.k - 2 * step_k, 0), min(best.k + 2 * step_k, A.size - 1)
-        low_l, high_l = max(best.l - 2 * step_l, 0), min(best.l + 2 * step_l, B.size - 1)
-
-
-class Lifted(NamedTuple):
-    """The decisions s of all rows as two thresholds."""
-
-    positive: float
-    negative: float
-    exact: bool
-
-
-def lift(
-    goal: Tradeoff,
-    scores: Floats,
-    positive: NDArray[np.bool_],
-    weight: Floats | None,
-    ramp: float,
-    tail: float,
-    least: float = 0.0,
-    scale: tuple[float, float] = (1.0, 1.0),
-) -> Lifted | None:
-    """The best s for scores: the goal is met by s, agreement with the scores is paid for."""
-    zp, wp = _ranked(scores, positive, weight, scale[1])
-    zn, wn = _ranked(scores, ~positive, weight, scale[0])
-    A, B = (np.concatenate([[0.0], np.cumsum(w)]) for w in (wp, wn))
-    # What it costs to turn the decision of a row from refused to accepted.
-    d_p = wp * (ramp * np.maximum(-zp, 0.0) + tail * -zp)
-    d_n = wn * (-ramp * np.maximum(zn, 0.0) - tail * zn)
-    # Accepting a negative pays where d < 0, or to reach `least`.
-    n = max(int(np.searchsorted(-zn, 0.0)), int(np.searchsorted(B, least)))
-    n = min(n, len(zn))
-    cost_A = np.concatenate([[0.0], np.cumsum(d_p)])
-    cost_B = np.concatenate([[0.0], np.cumsum(d_n[:n])])
-    found = best_pair(goal, A, B[: n + 1], cost_A, cost_B, least)
-    if found.k < 0:
-        return None
-    return Lifted(float(midway(zp, found.k)), float(midway(zn, found.l)), found.exact)
-
-
-def _ranked(
-    scores: Floats, of_class: NDArray[np.bool_], weight: Floats | None, scale: float
-) -> tuple[Floats, Floats]:
-    """Distinct scores of one class, descending, and their weights: ties are decided alike."""
-    if weight is None:
-        z, count = np.unique(-scores[of_class], return_counts=True)
-        return -z, scale * count.astype(np.float64)
-    z, block = np.unique(-scores[of_class], return_inverse=True)
-    return -z, np.bincount(block, scale * weight[of_class], len(z)).astype(np.float64)
 
 
 # --- What is descended: losses row by row whose few numbers are refreshed -------------------------
@@ -270,7 +120,6 @@ def _factor(all_: float, some: float) -> float:
 class Loss:
     """A loss for one goal. Subclasses say what a refresh finds and what a row loses."""
 
-    name: ClassVar[str]
     scheduled: ClassVar[bool] = False
     """Whether it follows `progress` to the end, so that nobody should stop it on the way."""
 
@@ -304,8 +153,8 @@ class Loss:
         """Move what is kept for each row, after a step of the model."""
 
     def state(self) -> dict[str, Any]:
-        """The numbers that the next refresh starts from, for checkpoints."""
-        return {}
+        """All numbers but the goal's, for checkpoints: arrays, tuples and plain values."""
+        return {name: value for name, value in vars(self).items() if name != "goal"}
 
     def resume(self, state: dict[str, Any]) -> None:
         """Go on from :meth:`state`."""
@@ -314,8 +163,6 @@ class Loss:
 
 class CrossEntropyLoss(Loss):
     """Log-loss; `balanced` gives both classes the same weight."""
-
-    name = "cross-entropy"
 
     def __init__(self, goal: Tradeoff, least: float = 0.0, balanced: bool = False) -> None:
         super().__init__(goal, least)
@@ -340,7 +187,7 @@ def _accepted(seen: RefreshBatch, share: Floats, scale: tuple[float, float]) -> 
     return scale[1] * P, scale[0] * N
 
 
-class _Coefficients(NamedTuple):
+class Coefficients(NamedTuple):
     """What a unit of accepted positive, and of accepted negative, is worth in the mean."""
 
     positive: float = 0.0
@@ -352,13 +199,13 @@ class _Accepting(Loss):
 
     def __init__(self, goal: Tradeoff, least: float = 0.0) -> None:
         super().__init__(goal, least)
-        self.worth = _Coefficients()
+        self.worth = Coefficients()
 
     def _weigh(self, slopes: Floats, others: list[tuple[float, Floats]]) -> None:
         """Set the worth: the score's slopes and multiples of the slacks', brought to size."""
         size = 1.0 + sum(mu for mu, _ in others)
         P, N = (slopes + sum(mu * s for mu, s in others)).tolist()
-        self.worth = _Coefficients(self.total * P / size, self.total * N / size)
+        self.worth = Coefficients(self.total * P / size, self.total * N / size)
 
     def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
         return -self._worth(positive) * self._accepts(z, positive)
@@ -391,7 +238,6 @@ def _nearest(away: Floats, weight: Floats | None, wanted: float) -> float:
 class ProfiledLoss(_Accepting):
     """The threshold is always the best one; soft counts in a band round it."""
 
-    name = "profiled"
     scheduled = True
 
     def __init__(
@@ -432,8 +278,6 @@ class ProfiledLoss(_Accepting):
 class SigmoidLoss(_Accepting):
     """Sigmoids of temperature T for indicators, violations by an exact penalty."""
 
-    name = "sigmoid"
-
     def __init__(
         self, goal: Tradeoff, least: float = 0.0, temperature: float = 1.0, penalty: float = 1.0
     ) -> None:
@@ -460,7 +304,6 @@ class SigmoidLoss(_Accepting):
 class LagrangianLoss(_Accepting):
     """Hinge or sigmoid rates for the model, true rates for the multipliers."""
 
-    name = "lagrangian"
     scheduled = True  # multipliers take their time
 
     def __init__(
@@ -496,14 +339,10 @@ class LagrangianLoss(_Accepting):
             return sigmoid(z) * sigmoid(-z)
         return pick(positive, z < 1.0, z > -1.0)
 
-    def state(self) -> dict[str, Any]:
-        return {"multipliers": self.multipliers, "progress": self.progress}
-
 
 class ExactPenalty(Loss):
     """The exact reformulation with its decisions s in closed form ("ERO")."""
 
-    name = "ero"
     scheduled = True
 
     def __init__(
@@ -536,5 +375,189 @@ class ExactPenalty(Loss):
         d = self.penalty * (1.0 * ((s == positive) & (against > 0)) + sigmoid(against))
         return pick(s, -d, d)
 
-    def state(self) -> dict[str, Any]:
-        return {"lifted": self.lifted}
+
+# --- Algorithm 3.1 as printed: model and lifted decisions s descend together ----------------------
+
+
+_GROWTH = 1.3
+"""rho: what penalty and regularisation grow by in each of K rounds."""
+_ROUNDS = 50
+_FIRST_PENALTY, _FIRST_TAIL = 100.0, 0.5
+_STEP = 0.1
+"""Of s; each row's own Adam, projected onto [0, 1]."""
+
+
+class JointPenalty(Loss):
+    """The exact penalty function (3.30), with s by Adam beside the model ("ero-adam")."""
+
+    scheduled = True
+
+    def __init__(
+        self,
+        goal: Tradeoff,
+        n_rows: int,
+        reformulation: str = "inequality",
+        scale: str = "paper",
+        regularised: bool = True,
+    ) -> None:
+        super().__init__(goal)
+        self.reformulation, self.scale, self.regularised = reformulation, scale, regularised
+        self.s = np.full(n_rows, 0.5)
+        self.first, self.second = np.zeros(n_rows), np.zeros(n_rows)
+        self.steps = np.zeros(n_rows)
+        self.multipliers = np.ones(n_rows)
+        self.round, self.by_s = 0, (0.0, 0.0)
+
+    # ------------------------------------------------------------------ the outer loop
+    def _refresh(self, seen: RefreshBatch, scale: tuple[float, float], progress: float) -> None:
+        now = min(int(progress * _ROUNDS), _ROUNDS - 1)
+        if now > self.round and self.scale == "code" and len(seen.scores) == len(self.s):
+            violated = self._violated(sigmoid(seen.scores), self.s, seen.positive) > 0
+            self.multipliers *= np.where(violated, _GROWTH, 1.0 / _GROWTH)
+        self.round = now
+        A, B = self._lifted_counts(seen)
+        penalty = _FIRST_PENALTY * _GROWTH**now
+        by_s = -self.goal.slopes(A, B) / penalty
+        for i, (slack, row) in enumerate(self.goal.rows(A, B)):
+            if slack < 0:
+                by_s = by_s - (self.goal.slopes(A, B, i) if self.scale == "code" else row)
+        self.by_s = (float(by_s[0]), float(by_s[1]))
+
+    def _lifted_counts(self, seen: RefreshBatch) -> tuple[float, float]:
+        if len(seen.scores) != len(self.s):
+            raise InputError("ero-adam keeps s for each row and refreshes from all of them")
+        B, A = seen.mass(self.s)
+        return A, B
+
+    # ------------------------------------------------------------------ rows
+    def _of_rows(self, values: Floats, rows: Any, like: Any) -> Any:
+        """What is kept for some rows, as an array of the kind of `like`."""
+        if isinstance(like, np.ndarray):
+            return values if rows is None else values[rows]
+        import torch
+
+        found = values if rows is None else values[rows.cpu().numpy()]
+        return torch.as_tensor(found, dtype=like.dtype, device=like.device)
+
+    def _violated(self, a: Any, s: Any, positive: Any) -> Any:
+        if self.reformulation == "equality":
+            return abs(tie(a, s, 0.5))
+        return untied(a, s, 0.5, positive)
+
+    def _prices(self, positive: Any, rows: Any, like: Any) -> tuple[Any, Any]:
+        """What a unit of violation, and of cross-entropy to s, costs each row, times N."""
+        n = self.total
+        by_class = pick(positive, 1.0 / self.goal.totals[1], 1.0 / self.goal.totals[0])
+        tail = _FIRST_TAIL / _FIRST_PENALTY
+        if self.scale == "paper":
+            return n, tail * by_class
+        return by_class * self._of_rows(self.multipliers, rows, like), tail
+
+    def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
+        s, a = self._of_rows(self.s, rows, z), sigmoid(z)
+        price, tail = self._prices(positive, rows, z)
+        out = price * self._violated(a, s, positive)
+        if self.regularised:
+            out = out + tail * (s * softplus(-z) + (1.0 - s) * softplus(z))
+        return out
+
+    def slope(self, z: Any, positive: Any, rows: Any = None) -> Any:
+        s, a = self._of_rows(self.s, rows, z), sigmoid(z)
+        price, tail = self._prices(positive, rows, z)
+        inside = (s + a > 0.5) & (s + a < 1.5)
+        side = self._side(a, s, positive)
+        out = -price * side * inside * a * (1.0 - a)
+        return out + tail * (a - s) if self.regularised else out
+
+    def _side(self, a: Any, s: Any, positive: Any) -> Any:
+        """The sign of H where it is penalised, else 0."""
+        h = tie(a, s, 0.5)
+        above, below = 1.0 * (h > 0), -1.0 * (h < 0)
+        if self.reformulation == "equality":
+            return above + below
+        return pick(positive, above, below)
+
+    def advance(self, z: Any, positive: Any, rows: Any = None) -> None:
+        """One Adam step of these rows' s, projected onto [0, 1]."""
+        if not isinstance(z, np.ndarray):
+            z, positive = z.detach().double().cpu().numpy(), positive.cpu().numpy()
+            rows = None if rows is None else rows.cpu().numpy()
+        at = slice(None) if rows is None else rows
+        s, a = self.s[at], sigmoid(z)
+        price, tail = self._prices(positive, at, z)
+        outside = (s + a <= 0.5) | (s + a >= 1.5)
+        g = self.total * np.where(positive, *self.by_s)
+        g = g + price * self._side(a, s, positive) * outside
+        if self.regularised:
+            g = g + tail * (softplus(-z) - softplus(z))
+        self.steps[at] += 1
+        self.first[at] = 0.9 * self.first[at] + 0.1 * g
+        self.second[at] = 0.999 * self.second[at] + 0.001 * g * g
+        t = self.steps[:1] if rows is None else self.steps[at]  # then all are the same
+        move = (self.first[at] / (1 - 0.9**t)) / (np.sqrt(self.second[at] / (1 - 0.999**t)) + 1e-12)
+        self.s[at] = np.clip(s - _STEP * move, 0.0, 1.0)
+
+
+# --- What each solver does, in stages -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One descent."""
+
+    name: str
+    loss: Callable[[Tradeoff, float, int], Loss]
+    start: str = "cross-entropy"
+    narrows: bool = False
+    rate: float = 3e-2
+
+
+def _cross_entropy(balanced: bool) -> Stage:
+    name = "balanced cross-entropy" if balanced else "cross-entropy"
+    return Stage(name, lambda goal, least, n: CrossEntropyLoss(goal, least, balanced), "zero")
+
+
+def _sigmoid(t: float) -> Stage:
+    name = f"sigmoid, T = {t:g}"
+    return Stage(name, lambda goal, least, n: SigmoidLoss(goal, least, t), "centred")
+
+
+def stages_of(solver: Solver, narrow: float = 0.1) -> tuple[Stage, ...]:
+    """What a solver does, cross-entropy first: it is the start and stays a candidate."""
+    if isinstance(solver, Portfolio):
+        rest = [stage for member in solver.members for stage in _own(member, narrow)]
+        return (_cross_entropy(False), _cross_entropy(True), *rest)
+    balanced = isinstance(solver, solvers.FromCrossEntropy) and solver.balanced
+    return (_cross_entropy(balanced), *_own(solver, narrow))
+
+
+def _own(solver: Solver, narrow: float) -> Iterator[Stage]:
+    """The descents after cross-entropy; none of cross-entropy alone."""
+    match solver:
+        case solvers.Profiled():
+            yield Stage(
+                "profiled threshold",
+                lambda goal, least, n: ProfiledLoss(goal, least, narrow=narrow),
+            )
+        case solvers.Lagrangian(rates=rates):
+            yield Stage(
+                f"Lagrangian, {rates} rates",
+                lambda goal, least, n: LagrangianLoss(goal, least, rates),
+            )
+        case solvers.Sigmoid(temperature=given):
+            for t in (1.0, 5.0) if given is None else (float(given),):
+                yield _sigmoid(t)
+        case solvers.Ero():
+            yield Stage(
+                "exact penalty, s in closed form",
+                lambda goal, least, n: ExactPenalty(goal, least),
+                narrows=True,
+            )
+        case solvers.EroAdam() as s:
+            yield Stage(
+                "exact penalty, s by Adam",
+                lambda goal, least, n: JointPenalty(
+                    goal, n, s.reformulation, s.penalty_scale, s.logit_regularization
+                ),
+                rate=0.1,
+            )

@@ -24,7 +24,7 @@ from setpoint.estimators import (
     to_bytes,
     unpack,
 )
-from setpoint.penalty.losses import RefreshBatch
+from setpoint.penalty.losses import JointPenalty, RefreshBatch, Stage
 from setpoint.penalty.problem import best_cut
 from setpoint.penalty.selection import (
     Checkpoint,
@@ -33,7 +33,6 @@ from setpoint.penalty.selection import (
     pool_state,
     restore_pool,
 )
-from setpoint.penalty.solvers import JointPenalty, Stage
 
 if TYPE_CHECKING:
     import torch
@@ -108,17 +107,17 @@ def train_network(plan: TrainingPlan, module: Any, checkpoint: Checkpoint | None
     made = build(module, plan.train.X.shape[1], plan.seed)
     saved = None if checkpoint is None else checkpoint.read()
     made.to(plan.device)
-    kind, choose = dtype_of(made), plan.choose
-    train = replace(plan.train, X=resident(plan.train.X, kind, plan.device))
-    if choose is not None:
-        choose = replace(choose, X=resident(choose.X, kind, plan.device))
-    plan = replace(plan, train=train, choose=choose)
+    train = replace(plan.train, X=resident(plan.train.X, dtype_of(made), plan.device))
+    chooser = train.X
+    if plan.holds_out:
+        chooser = resident(plan.pool.rows.X, dtype_of(made), plan.device)
+    plan = replace(plan, train=train)
     first, fresh = 0, to_bytes(made)
     if saved is not None:
         restore_pool(plan, saved["pool"])
         first, fresh = saved["stage"], saved["fresh"]
     for i in range(first, len(plan.stages)):
-        descent = _NetworkDescent(plan, i, made, fresh, checkpoint)
+        descent = _NetworkDescent(plan, i, made, chooser, fresh, checkpoint)
         try:
             descent.run(None if saved is None else saved["descent"])
         except DivergedError as error:
@@ -136,13 +135,14 @@ class _NetworkDescent:
         plan: TrainingPlan,
         index: int,
         module: torch.nn.Module,
+        chooser: Any,
         fresh: bytes,
         checkpoint: Checkpoint | None,
     ) -> None:
         import torch
 
         self.plan, self.index, self.checkpoint = plan, index, checkpoint
-        self.fresh, self.device = fresh, torch.device(plan.device)
+        self.chooser, self.fresh, self.device = chooser, fresh, torch.device(plan.device)
         self.stage: Stage = plan.stages[index]
         self.loss = self.stage.loss(plan.goal, plan.least, len(plan.train))
         # Joint descent keeps something for each row.
@@ -155,8 +155,8 @@ class _NetworkDescent:
         s = plan.schedule
         self.optimizer = torch.optim.AdamW(
             self.parameters,
-            lr=s.rate,
-            weight_decay=s.decay,
+            lr=s.learning_rate,
+            weight_decay=s.weight_decay,
             fused=self.device.type in ("cpu", "cuda"),
         )
         rows = plan.train
@@ -256,8 +256,8 @@ class _NetworkDescent:
 
     def judge(self) -> bool:
         """Offer the module as it is; whether it is the best of its stage."""
-        pool, name, X = self.plan.pool, self.stage.name, self.plan.chooser.X
-        z = scores(self.module, X, self.plan.device)
+        pool, name = self.plan.pool, self.stage.name
+        z = scores(self.module, self.chooser, self.plan.device)
         before = pool.best.get(name)
         if pool.offer(name, z, lambda: to_bytes(self.module)) is None:
             raise DivergedError(self.stage.name)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,12 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.counts import Evidence, cutoffs
 from setpoint.errors import InputError, SetpointError
-from setpoint.estimators import (
-    FitData,
-    batch_size_for,
-    needed,
-)
+from setpoint.estimators import FitData, batch_size_for, needed
 from setpoint.goals import Goal, Metric
 from setpoint.guarantees import (
     Promise,
     RuleTests,
+    promise_of,
     times_of,
 )
 from setpoint.inputs import (
@@ -36,9 +33,8 @@ from setpoint.inputs import (
     check_writable,
 )
 from setpoint.parameters import Number
-from setpoint.penalty.losses import Lifted, RefreshBatch
-from setpoint.penalty.problem import Cut, Tradeoff, best_of
-from setpoint.penalty.solvers import Stage
+from setpoint.penalty.losses import Coefficients, RefreshBatch, Stage
+from setpoint.penalty.problem import Cut, Lifted, Tradeoff, best_of
 from setpoint.program import link
 from setpoint.rules import Threshold
 from setpoint.search import (
@@ -55,30 +51,45 @@ from setpoint.solvers import Minibatches
 # --- Candidates: every iterate, judged after exact threshold adjustment ---------------------------
 
 
-P = TypeVar("P")
-"""Parameters of a model, in whatever form the trainer keeps them."""
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Features and labels of some rows, none of weight zero."""
+
+    X: Any
+    positive: NDArray[np.bool_]
+    weight: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.positive)
+
+    def seen(self, scores: Floats) -> RefreshBatch:
+        """All rows, for a refresh."""
+        return RefreshBatch(scores, self.positive, self.weight)
 
 
-@dataclass(frozen=True)
-class TrainedCandidate(Generic[P]):
-    """Parameters, and what the best threshold on them reaches."""
+class TrainedCandidate(NamedTuple):
+    """Parameters, however the trainer keeps them, and what the best threshold on them reaches."""
 
-    parameters: P
+    parameters: Any
     cut: Cut
     method: str
 
 
 @dataclass
-class Pool(Generic[P]):
+class Pool:
     """The best candidate of each method on the rows that choose."""
 
     goal: Tradeoff
-    true: NDArray[np.uint8]
-    weight: Floats | None
+    rows: TrainingRows
     least: float
-    best: dict[str, TrainedCandidate[P]] = field(default_factory=dict)
+    best: dict[str, TrainedCandidate] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
-    beside: AtMargins[TrainedCandidate[P]] | None = None
+    beside: AtMargins | None = None
+
+    @property
+    def true(self) -> NDArray[np.uint8]:
+        """The classes of the rows that choose."""
+        return self.rows.positive.view(np.uint8)
 
     @property
     def n_offered(self) -> int:
@@ -90,11 +101,11 @@ class Pool(Generic[P]):
         if not np.isfinite(scores).all():
             return None
         self.limits.calls += 1
-        values, (B, A) = cutoffs(scores, self.true, self.weight, 2)
+        values, (B, A) = cutoffs(scores, self.true, self.rows.weight, 2)
         cut = best_of(self.goal, values, A, B, self.least)
-        made: list[TrainedCandidate[P]] = []
+        made: list[TrainedCandidate] = []
 
-        def candidate() -> TrainedCandidate[P]:
+        def candidate() -> TrainedCandidate:
             if not made:
                 made.append(TrainedCandidate(parameters(), cut, method))
             return made[0]
@@ -111,12 +122,12 @@ class Pool(Generic[P]):
         return cut
 
     @property
-    def champion(self) -> TrainedCandidate[P]:
+    def champion(self) -> TrainedCandidate:
         """The best of all; of equals the earliest method."""
         return max(self.best.values(), key=lambda c: c.cut.rank)
 
     @property
-    def kept(self) -> list[TrainedCandidate[P]]:
+    def kept(self) -> list[TrainedCandidate]:
         """All that are kept, each once: those best at some margin, and those of the methods."""
         beside = [] if self.beside is None else self.beside.kept
         return list({id(c): c for c in (*beside, *self.best.values())}.values())
@@ -149,58 +160,24 @@ class DivergedError(SetpointError, ArithmeticError):
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingRows:
-    """Features and labels of some rows, none of weight zero."""
-
-    X: Any
-    positive: NDArray[np.bool_]
-    weight: Floats | None = None
-
-    def __len__(self) -> int:
-        return len(self.positive)
-
-    def seen(self, scores: Floats) -> RefreshBatch:
-        """All rows, for a refresh."""
-        return RefreshBatch(scores, self.positive, self.weight)
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """How networks are trained, minibatch by minibatch."""
-
-    max_epochs: int = 50
-    batch_size: int = 512
-    rate: float = 1e-3
-    decay: float = 1e-2
-    refresh_every: int | None = None
-    patience: int = 10
-
-
-@dataclass(frozen=True, eq=False)
 class TrainingPlan:
     """What is to be trained, for what, on which rows."""
 
     goal: Tradeoff
     stages: tuple[Stage, ...]
     train: TrainingRows
-    choose: TrainingRows | None
     least: float
-    pool: Pool[Any]
-    schedule: Schedule = Schedule()
+    pool: Pool
+    schedule: Minibatches = field(default_factory=Minibatches)
     seed: int = 0
     device: str = "cpu"
     tick: Callable[[], None] = lambda: None
     notes: list[str] = field(default_factory=list)
 
     @property
-    def chooser(self) -> TrainingRows:
-        """The rows that choose."""
-        return self.train if self.choose is None else self.choose
-
-    def train_pool(self) -> Pool[Any]:
-        """An empty pool of the training rows."""
-        rows = self.train
-        return Pool(self.goal, rows.positive.view(np.uint8), rows.weight, self.least)
+    def holds_out(self) -> bool:
+        """Whether other rows choose than those that are trained on."""
+        return self.pool.rows is not self.train
 
 
 # --- What the constructor may be given ------------------------------------------------------------
@@ -230,23 +207,23 @@ def check_sources(estimator: Any) -> None:
         )
 
 
-def schedule_of(training: Minibatches, linear: bool, n_rows: int) -> Schedule:
+def settled(training: Minibatches, linear: bool, n_rows: int) -> Minibatches:
     """How networks, or linear models on many numbers, are trained on so many rows."""
-    every = None if training.refresh_every is None else int(training.refresh_every)
-    batch, epochs = training.batch_size, training.max_epochs
-    rate, decay = training.learning_rate, training.weight_decay
-    if batch == "auto":
-        batch = batch_size_for(n_rows)
-    if epochs == "auto":
-        epochs = min(max(_ROWS_PASSED // n_rows, _FEWEST_EPOCHS), _MOST_EPOCHS)
-    return Schedule(
-        int(epochs),
-        int(batch),
-        float(_RATE[linear] if rate == "auto" else rate),
-        float(_DECAY[linear] if decay == "auto" else decay),
-        every,
-        int(training.patience),
-    )
+    auto = {
+        "max_epochs": min(max(_ROWS_PASSED // n_rows, _FEWEST_EPOCHS), _MOST_EPOCHS),
+        "batch_size": batch_size_for(n_rows),
+        "learning_rate": _RATE[linear],
+        "weight_decay": _DECAY[linear],
+        "refresh_every": 0,
+        "patience": 0,
+    }
+    given = {name: getattr(training, name) for name in auto}
+    numbers = {
+        name: value if given[name] == "auto" else type(value)(given[name])
+        for name, value in auto.items()
+        if given[name] is not None
+    }
+    return training.with_params(**numbers)
 
 
 # --- From trained scores to the rule, by the exact solver of thresholds ---------------------------
@@ -256,7 +233,7 @@ _ROUNDING = 1e-9
 
 
 def best_threshold(
-    goal: Goal, evidence: Evidence, pool: Pool[Any], on_infeasible: Literal["raise", "nearest"]
+    goal: Goal, evidence: Evidence, pool: Pool, on_infeasible: Literal["raise", "nearest"]
 ) -> Found:
     """The best threshold on the champion's scores."""
     outcome = _best_threshold(goal, evidence, pool, on_infeasible)
@@ -273,7 +250,7 @@ def best_threshold(
 
 
 def _best_threshold(
-    goal: Goal, evidence: Evidence, pool: Pool[Any], on_infeasible: Literal["raise", "nearest"]
+    goal: Goal, evidence: Evidence, pool: Pool, on_infeasible: Literal["raise", "nearest"]
 ) -> Found:
     """The best threshold; where it accepts too few rows, the best that accepts enough."""
 
@@ -308,7 +285,7 @@ def selection_notes(plan: TrainingPlan, *, certified: bool = False) -> list[str]
     """Notes for the report, which counts on rows that chose unless others certify."""
     notes, pool = [], plan.pool
     if pool.least > 0:
-        what = "rows have" if pool.weight is None else "of the rows' weight has"
+        what = "rows have" if pool.rows.weight is None else "of the rows' weight has"
         notes.append(
             f"At least {pool.least:g} {what} to be predicted positive: precision on fewer says "
             "nothing. `min_positives` sets it."
@@ -323,14 +300,14 @@ def selection_notes(plan: TrainingPlan, *, certified: bool = False) -> list[str]
 
 def _flattered(plan: TrainingPlan) -> str:
     """What the report says of the rows that it counts on."""
-    if plan.choose is None:
+    if not plan.holds_out:
         return (
             f"What is counted on the {len(plan.train):,} rows that the model was trained on "
             "flatters it, as the best of its many iterates there was kept: new rows will do "
             "worse. `validation_fraction` holds rows out."
         )
     return (
-        f"Iterate and threshold were chosen on {len(plan.choose):,} rows held out from "
+        f"Iterate and threshold were chosen on {len(plan.pool.rows):,} rows held out from "
         "training: what is counted on them flatters the model somewhat."
     )
 
@@ -338,8 +315,8 @@ def _flattered(plan: TrainingPlan) -> str:
 # --- Where a training stands ----------------------------------------------------------------------
 
 
-_FORMAT = "2"
-_TUPLES = {"Cut": Cut, "Lifted": Lifted, "TracePoint": TracePoint}
+_FORMAT = "3"
+_TUPLES = {t.__name__: t for t in (Coefficients, Cut, Lifted, TracePoint, TrainedCandidate)}
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -437,7 +414,7 @@ def pool_state(plan: TrainingPlan) -> dict[str, Any]:
     """The candidates so far and what was noted."""
     pool = plan.pool
     return {
-        "best": {name: [c.parameters, c.cut, c.method] for name, c in pool.best.items()},
+        "best": dict(pool.best),
         "trace": list(pool.limits.trace),
         "n_offered": pool.limits.calls,
         "seconds": pool.limits.seconds,
@@ -449,23 +426,22 @@ def pool_state(plan: TrainingPlan) -> dict[str, Any]:
 def restore_pool(plan: TrainingPlan, state: dict[str, Any]) -> None:
     """Go on from :func:`pool_state`."""
     pool = plan.pool
-    pool.best = {name: TrainedCandidate(*parts) for name, parts in state["best"].items()}
+    pool.best = dict(state["best"])
     pool.limits.resume(state["n_offered"], state["trace"], state["seconds"])
     plan.notes[:] = state["notes"]
     if pool.beside is not None:
-        made = [TrainedCandidate(*parts) for parts in state["kept"]]
-        pool.beside.best = [None if i is None else made[i] for i in state["at"]]
+        pool.beside.best = [None if i is None else state["kept"][i] for i in state["at"]]
         pool.beside.values = state["values"]
 
 
-def _beside_state(pool: Pool[Any]) -> dict[str, Any]:
+def _beside_state(pool: Pool) -> dict[str, Any]:
     """The candidates that are best at some margin, each once."""
     if pool.beside is None:
         return {}
     kept = pool.beside.kept
     place = {id(c): i for i, c in enumerate(kept)}
     return {
-        "kept": [[c.parameters, c.cut, c.method] for c in kept],
+        "kept": kept,
         "at": [None if c is None else place[id(c)] for c in pool.beside.best],
         "values": pool.beside.values,
     }
@@ -524,8 +500,6 @@ def _checksum(settings: str, text: str, arrays: Arrays) -> str:
 # --- Iterates that are worth trying on rows that certify ------------------------------------------
 
 
-T = TypeVar("T")
-
 _AT = np.array([40.0, 20.0, 12.0, 8.0, 6.0, 4.5, 3.5, 2.5, 1.5, 0.5, -1.0])
 """Standard errors of the rows that certify; where those that choose were trained on, they flatter,
 and the far ones are needed."""
@@ -534,15 +508,15 @@ _MOST = 48
 """Cut-offs of an iterate that are looked at."""
 
 
-class AtMargins(Generic[T]):
+class AtMargins:
     """The best at each margin of what was offered."""
 
     def __init__(self, tests: RuleTests, squares: Any, times: Floats, least: float) -> None:
         self.tests, self.squares, self.times, self.least = tests, squares, times, least
-        self.best: list[T | None] = [None] * len(_AT)
+        self.best: list[TrainedCandidate | None] = [None] * len(_AT)
         self.values = np.full(len(_AT), -np.inf)
 
-    def offer(self, A: Floats, B: Floats, make: Callable[[], T]) -> None:
+    def offer(self, A: Floats, B: Floats, make: Callable[[], TrainedCandidate]) -> None:
         """Keep an iterate where it is better than those before."""
         # Of equal A the first has the fewest negatives, and a goal of this family likes it best.
         at = np.unique(np.searchsorted(A, np.linspace(0.0, A[-1], _MOST + 1)))
@@ -561,12 +535,12 @@ class AtMargins(Generic[T]):
             self.best[i], self.values[i] = made, reached[i]
 
     @property
-    def kept(self) -> list[T]:
+    def kept(self) -> list[TrainedCandidate]:
         """What is best at some margin, each once, from safe to bold."""
         return list({id(x): x for x in self.best if x is not None}.values())
 
 
-def at_margins(data: FitData, judged: CheckedData, least: float) -> AtMargins[Any] | None:
+def at_margins(data: FitData, judged: CheckedData, least: float) -> AtMargins | None:
     """An empty one of the rows that choose; None where nothing is certified."""
     if data.certifying is None or data.promised is None:
         return None

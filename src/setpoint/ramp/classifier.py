@@ -27,13 +27,12 @@ from setpoint.estimators import (
     most_models,
     transformed,
 )
-from setpoint.goals import Goal, require_plain
+from setpoint.goals import Goal
 from setpoint.inputs import CheckedData, Dataset, column_names, least_accepted, row_unit
 from setpoint.parameters import SATISFIED, Above0, From0OrAuto
 from setpoint.program import link
 from setpoint.ramp.problem import Problem, Row
 from setpoint.ramp.selection import (
-    Model,
     ScoreFeature,
     aligned,
     choose_model,
@@ -43,19 +42,12 @@ from setpoint.ramp.selection import (
     score_feature,
     stacked,
 )
-from setpoint.ramp.solvers.augmented_lagrangian import Solved, augmented_lagrangian
-from setpoint.ramp.solvers.cutting_plane import majorize_minimize
-from setpoint.report import (
-    FewRowsWarning,
-    GoalReport,
-)
+from setpoint.ramp.solvers.augmented_lagrangian import AugmentedLagrangian, WeightSearch
+from setpoint.ramp.solvers.cutting_plane import MajorizeMinimize
+from setpoint.report import FewRowsWarning, GoalReport
 from setpoint.rules import Threshold
 from setpoint.search import Found, Limits
-from setpoint.solvers import (
-    WITHOUT_FORMULA,
-    CuttingPlane,
-    Solver,
-)
+from setpoint.solvers import WITHOUT_FORMULA, CuttingPlane, Solver
 
 # --- Where the search for a model begins ----------------------------------------------------------
 
@@ -186,32 +178,26 @@ def train(
     prepared: PreparedProblem,
     score: ScoreFeature | None,
     limits: Limits,
-) -> tuple[Solved, list[Model]]:
+) -> tuple[WeightSearch, dict[str, Floats]]:
     """Find the model, beside those that were there before; a limit or Ctrl-C ends it early."""
     seed = data.key % 2**32
     rng = np.random.default_rng(seed)
     problem, solver = prepared.problem, data.solver
     start = _start(estimator, prepared, score, rng)
     tol = _TOL if data.limits.tol is None else data.limits.tol
+    how: dict[str, Any] = {"tol": tol, "drawn": estimator.randomized, "limits": limits}
+    search: WeightSearch
     if isinstance(solver, CuttingPlane):
-        solved = majorize_minimize(
-            problem,
-            start,
-            tol=tol,
-            chooser=solver.chooser,
-            svm=solver.svm,
-            drawn=estimator.randomized,
-            limits=limits,
-            seed=seed,
+        search = MajorizeMinimize(
+            problem, start, chooser=solver.chooser, svm=solver.svm, seed=seed, **how
         )
     else:
-        solved = augmented_lagrangian(
-            problem, start, tol=tol, drawn=estimator.randomized, limits=limits, rng=rng
-        )
-    rivals = [Model("the start", start)] if start.any() else []
+        search = AugmentedLagrangian(problem, start, rng=rng, **how)
+    solved = search.solved()
+    rivals = {"the start": start} if start.any() else {}
     if score is not None:
         deployed = of_score(problem.X.shape[1], score.cut * prepared.factor)
-        rivals.append(Model("the deployed model", normed(deployed, problem.X, problem.weight)))
+        rivals["the deployed model"] = normed(deployed, problem.X, problem.weight)
     return solved, rivals
 
 
@@ -248,39 +234,34 @@ _SHIFTS = np.linspace(0.02, 0.98, 25)
 def models_of(
     found: Found,
     prepared: PreparedProblem,
-    solved: Solved,
-    rivals: Sequence[Model],
+    solved: WeightSearch,
+    rivals: Mapping[str, Floats],
     randomized: bool,
 ) -> list[Found]:
     """The iterates of a training, and the models that were there before it."""
-    weights = [solved.best.w, *(m.w for m in rivals)]
+    weights = [solved.best.w, *rivals.values()]
     n = max(most_models(found.evidence.n_rows) - len(weights), 1)
     some = np.unique(np.linspace(0, len(solved.path) - 1, n).astype(int))
     weights += [solved.path[i].w for i in some.tolist()]
-    different = {w.tobytes(): w for w in weights}.values()
-    out = [found]
-    for w in different:
+    program, out = prepared.problem.program, [found]
+    for w in {w.tobytes(): w for w in weights}.values():
         scored = Evidence(prepared.rows, linear_scores(prepared.problem.X, w))
         other = replace(found, evidence=scored, model=prepared.unscaled(w))
-        out += _drawn(other, prepared) if randomized else [other]
-    return out
-
-
-def _drawn(found: Found, prepared: PreparedProblem) -> list[Found]:
-    """A model that draws, at several cut-offs."""
-    program, out = prepared.problem.program, []
-    for cut in (0.0, *np.unique(np.quantile(found.rows.scores, _SHIFTS)).tolist()):
-        rule = Threshold(float(cut), width=1.0)
-        confusion = found.evidence.confusion(rule)
-        out.append(
-            replace(
-                found,
-                rule=rule,
-                values=program.rates_of(confusion.counts),
-                confusion=confusion,
-                randomized_share=found.rows.undecided(rule),
+        if not randomized:
+            out.append(other)
+            continue
+        for cut in (0.0, *np.unique(np.quantile(scored.scores, _SHIFTS)).tolist()):
+            rule = Threshold(float(cut), width=1.0)
+            confusion = scored.confusion(rule)
+            out.append(
+                replace(
+                    other,
+                    rule=rule,
+                    values=program.rates_of(confusion.counts),
+                    confusion=confusion,
+                    randomized_share=scored.undecided(rule),
+                )
             )
-        )
     return out
 
 
@@ -420,11 +401,6 @@ class RampClassifier(TrainedClassifier):
 
     # ------------------------------------------------------------------ fitting
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
-        require_plain(
-            goal,
-            f"`solver={solver.name!r}` trains on decided rows that count once each; "
-            "`PlugInClassifier` takes such goals",
-        )
         super()._check_fit(goal, X, solver)
         tol = solver.limited(self.limits).tol
         if tol == 0:

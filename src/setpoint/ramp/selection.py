@@ -20,7 +20,7 @@ from setpoint.inputs import Dataset, Deployed, as_datasets, column_names
 from setpoint.parameters import SATISFIED
 from setpoint.program import Program
 from setpoint.ramp.problem import Problem, feasible_cutoffs
-from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, Solved
+from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, WeightSearch
 from setpoint.rules import Threshold
 from setpoint.search import (
     Certificate,
@@ -47,39 +47,24 @@ def prices(problem: Problem, multipliers: Floats) -> dict[str, float]:
     return out
 
 
-@dataclass(frozen=True, eq=False)
-class Model:
-    """A linear model that may be chosen in the end."""
-
-    name: str
-    w: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class _Choice:
-    model: Model
-    found: Found
-
-
 def choose_model(
     rows: Rows,
     problem: Problem,
-    solved: Solved,
-    rivals: Sequence[Model] = (),
+    solved: WeightSearch,
+    rivals: Mapping[str, Floats],
     *,
     randomized: bool,
     on_infeasible: Literal["raise", "nearest"],
 ) -> Found:
     """The model and its rule on its scores."""
     judge = _RuleJudge(problem.program, rows, problem, solved, on_infeasible)
-    trained = Model("", solved.best.w)
+    trained = solved.best.w
     if randomized:
-        choice = judge.drawn(trained)
+        found = judge.drawn(trained)
     else:
-        choice = judge.without_draws([trained, *rivals]) or judge.nearest(trained)
-    found = choice.found
+        found = judge.without_draws({"": trained, **rivals}) or judge.nearest(trained)
     _warn_constant(rows.codebook, found)
-    return replace(found, why=f"{solved.why}; {found.why}", model=choice.model.w)
+    return replace(found, why=f"{solved.why}; {found.why}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,67 +74,64 @@ class _RuleJudge:
     program: Program
     rows: Rows
     problem: Problem
-    solved: Solved
+    solved: WeightSearch
     on_infeasible: Literal["raise", "nearest"]
 
-    def scored(self, model: Model) -> Evidence:
+    def scored(self, w: Floats) -> Evidence:
         """The rows with the scores of a model."""
-        return Evidence(self.rows, linear_scores(self.problem.X, model.w))
+        return Evidence(self.rows, linear_scores(self.problem.X, w))
 
-    def without_draws(self, models: Sequence[Model]) -> _Choice | None:
+    def without_draws(self, models: Mapping[str, Floats]) -> Found | None:
         """The trained model at 0 or near it, unless another cut-off or model clearly gains."""
-        first: _Choice | None = None
-        others: list[_Choice] = []
-        for model in models:
-            scored = self.scored(model)
-            at_zero = self.judged(scored, Threshold(0.0))
+        first: Found | None = None
+        others: list[Found] = []
+        for name, w in models.items():
+            scored = self.scored(w)
+            at_zero = self.judged(w, scored, Threshold(0.0))
             cuts = feasible_cutoffs(self.program, scored, self.problem.floors)
             if self.meets(at_zero):
-                why = at_zero.why if not model.name else f"{model.name} was better as it is"
-                others.append(_Choice(model, replace(at_zero, why=why)))
+                why = at_zero.why if not name else f"{name} was better as it is"
+                others.append(replace(at_zero, why=why))
             elif cuts is not None:
                 why = "the cut-off moved from 0 to where the counted rates meet the bounds"
-                near = self.judged(scored, Threshold(cuts[0]))
-                others.append(_Choice(model, replace(near, status="feasible", why=why)))
-            if not model.name and others:
+                near = self.judged(w, scored, Threshold(cuts[0]))
+                others.append(replace(near, status="feasible", why=why))
+            if not name and others:
                 first = others.pop()
             if cuts is not None:
-                best = self.judged(scored, Threshold(cuts[1]))
-                why = f"{model.name or 'the trained model'} at its best cut-off"
-                others.append(_Choice(model, replace(best, status="feasible", why=why)))
-        others.sort(key=lambda c: -self.program.sense * float(self.program.value(c.found.values)))
+                best = self.judged(w, scored, Threshold(cuts[1]))
+                why = f"{name or 'the trained model'} at its best cut-off"
+                others.append(replace(best, status="feasible", why=why))
+        others.sort(key=lambda found: -self.program.score_at(found.values))
         if first is None or not others:
             return first or (others[0] if others else None)
         return others[0] if self.clearly_better(others[0], first) else first
 
-    def clearly_better(self, one: _Choice, other: _Choice) -> bool:
+    def clearly_better(self, one: Found, other: Found) -> bool:
         """Whether a gain is more than the rows decided otherwise explain by chance."""
         program, problem = self.program, self.problem
-        gain = program.sense * float(
-            program.value(one.found.values) - program.value(other.found.values)
-        )
+        gain = program.sense * float(program.value(one.values) - program.value(other.values))
         if not gain > 0.0:
             return False
         changed = _accepts(one) != _accepts(other)
-        S = np.ravel(other.found.confusion.counts[:, :, 1])
+        S = np.ravel(other.confusion.counts[:, :, 1])
         worth = problem.loss(S)[1][problem.kind[changed]]
         if problem.weight is not None:
             worth = worth * problem.weight[changed]
         noise = float(np.sqrt(worth @ worth))
         return not gain <= _ERRORS * noise  # a noise that is not a number decides nothing
 
-    def drawn(self, model: Model) -> _Choice:
+    def drawn(self, w: Floats) -> Found:
         """The randomised classifier that the ramp is."""
-        scored = self.scored(model)
-        outcome = self.judged(scored, Threshold(0.0, width=1.0))
-        if not self.meets(outcome):
+        outcome = self.judged(w, self.scored(w), Threshold(0.0, width=1.0))
+        if self.meets(outcome):
+            return outcome
+        if self.on_infeasible == "raise":
             violation = float(self.program.violation(outcome.values))
-            if self.on_infeasible == "raise":
-                raise self.not_found(InfeasibleError("", violation=violation))
-            outcome = replace(outcome, status="nearest", blame=self.blame())
-        return _Choice(model, outcome)
+            raise self.not_found(InfeasibleError("", violation=violation))
+        return replace(outcome, status="nearest", blame=self.blame())
 
-    def judged(self, scored: Evidence, rule: Threshold) -> Found:
+    def judged(self, w: Floats, scored: Evidence, rule: Threshold) -> Found:
         """What a rule reaches on the rows."""
         confusion = scored.confusion(rule)
         return Found(
@@ -162,6 +144,7 @@ class _RuleJudge:
             "stationary" if self.solved.converged else "feasible",
             randomized_share=scored.undecided(rule),
             n_calls=self.solved.n_passes,
+            model=w,
         )
 
     def meets(self, outcome: Found) -> bool:
@@ -171,9 +154,9 @@ class _RuleJudge:
         S = np.ravel(outcome.confusion.counts[:, :, 1])
         return all(float(row.coefs @ S) + row.const <= SATISFIED for row in self.problem.floors)
 
-    def nearest(self, model: Model) -> _Choice:
+    def nearest(self, w: Floats) -> Found:
         """The cut-off with the least violation, where none meets the goal."""
-        scored = self.scored(model)
+        scored = self.scored(w)
         try:
             outcome = solve_exact(
                 self.program, scored, randomized=False, on_infeasible=self.on_infeasible
@@ -190,8 +173,8 @@ class _RuleJudge:
             if self.on_infeasible == "raise":
                 raise InfeasibleError(few, violation=0.0, blame=blame)
             outcome = replace(outcome, status="nearest", why=few)
-        outcome = replace(outcome, certificate=Certificate(), blame=blame or outcome.blame)
-        return _Choice(model, outcome)
+        blame = blame or outcome.blame
+        return replace(outcome, certificate=Certificate(), blame=blame, model=w)
 
     def not_found(self, error: InfeasibleError) -> InfeasibleError:
         """All constraints that pull against each other are named."""
@@ -212,10 +195,9 @@ class _RuleJudge:
         return {k: v / total for k, v in found.items()} if total else {}
 
 
-def _accepts(choice: _Choice) -> NDArray[np.bool_]:
-    rule = choice.found.rule
-    assert isinstance(rule, Threshold)
-    return np.asarray(choice.found.rows.scores >= rule.threshold)
+def _accepts(found: Found) -> NDArray[np.bool_]:
+    assert isinstance(found.rule, Threshold)
+    return np.asarray(found.rows.scores >= found.rule.threshold)
 
 
 def _warn_constant(codebook: Codebook, outcome: Found) -> None:

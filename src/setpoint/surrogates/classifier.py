@@ -7,16 +7,19 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from setpoint.array_types import Floats
-from setpoint.blackbox import BudgetedMetric, margin, measured_on
+from setpoint.blackbox import BudgetedMetric, RowMetric, margin, measured_on
+from setpoint.counts import Evidence
 from setpoint.errors import InputError
 from setpoint.estimators import (
     FitData,
     Progress,
     TrainedClassifier,
     atomic_fit,
+    decide,
     fit_preprocessor,
     linear_scores,
     most_models,
@@ -24,23 +27,18 @@ from setpoint.estimators import (
     transformed,
     value_of,
 )
-from setpoint.goals import Goal, require_plain
+from setpoint.goals import Goal
 from setpoint.inputs import Dataset, aligned, as_datasets, check_length
-from setpoint.parameters import Above0
-from setpoint.report import GoalReport, measured_difference
+from setpoint.parameters import SATISFIED, Above0
+from setpoint.program import LinkedGoal, link
+from setpoint.report import Entry, GoalReport, measured_difference, measured_entry
 from setpoint.rules import Threshold
 from setpoint.search import Found, Limits
 from setpoint.solvers import AdaptiveSurrogates, FirstModel, Solver
 from setpoint.surrogates.losses import RowGroup, groups_of, overlapping
-from setpoint.surrogates.notes import decided
-from setpoint.surrogates.problem import (
-    PreparedSamples,
-    Training,
-    of_folds,
-    of_validation,
-    splits_of,
-)
-from setpoint.surrogates.selection import SampleSearch, SearchPlan, check_surrogates_for
+from setpoint.surrogates.problem import Sample, Training, of_folds, of_validation, splits_of
+from setpoint.surrogates.selection import SampleSearch, SearchPlan, Selected, check_surrogates_for
+from setpoint.surrogates.solvers import BestCandidates
 from setpoint.surrogates.summary import AdaptiveStep, AdaptiveSummary
 
 
@@ -263,62 +261,75 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
                 f"{solver!r} needs surrogates and metric on the same rows, and `validation` gives "
                 "the metric rows of its own; use `gradient='interpolation'`"
             )
-        metric = measured_on(
+        given = measured_on(
             data.metric or data.goal, data.classes, data.given[None], penalty=float(self.penalty),
             where="validation" if held else "y",
         )  # fmt: skip
         n_surrogates = len(groups) * sum(2 if isinstance(k, str) else 1 for k in kinds)
         plan = SearchPlan.of(solver, data.limits, n_surrogates)
-        prepared = self._prepare(data, held, groups, kinds, metric, on_scores)
+        sample, metric, index = self._samples(data, held, groups, kinds, given, on_scores)
+        self.body_ = sample.folds[-1].body
         with Progress(bool(self.verbose), plan.budget) as limits.report:
-            metered = BudgetedMetric(prepared.metric, plan.budget, limits)
-            rng = np.random.default_rng(data.key)
-            most = 0 if data.certifying is None else most_models(prepared.metric.n_rows)
-            search = SampleSearch(prepared.sample, metered, plan, prepared.first, rng, most)
-            found = search.run()
-        self.body_ = prepared.body
-        kept, report = decided(
-            data,
-            plan,
-            prepared,
-            metered,
-            found,
-            search.steps,
-            search.met,
-            lambda models: self._certification(data, models),
+            metered = BudgetedMetric(metric, plan.budget, limits)
+            most = 0 if data.certifying is None else most_models(metric.n_rows)
+            met = BestCandidates(most)
+            found = SampleSearch(sample, metered, plan, np.random.default_rng(data.key), met).run()
+        judged = data.judged.take(index)
+        linked = link(data.goal, judged.rows.codebook)
+        plain = _outcome(linked, judged.evidence({None: found.scores}), metered, found, plan)
+        known = {m.tobytes(): m for m in (c.models for c in met.found)}
+        known.pop(found.models.tobytes(), None)
+
+        def models(first: Found) -> list[Found]:
+            """Each with scores of the rows by the models of their folds."""
+            others = [(m, judged.evidence({None: sample.scores(m)})) for m in known.values()]
+            return [first, *(replace(first, evidence=e, model=m[-1]) for m, e in others)]
+
+        kept, report = decide(
+            linked,
+            plain,
+            [],
+            family=self._family,
+            folds=None if held else len(sample.folds) - 1,
+            notes=_notes(found, plain.status, metered, certified=data.certifying is not None),
+            table=judged.tables[None],
+            started=data.started,
+            certification=self._certification(data, models),
         )
+        report = replace(report, sections=(found.summary, *report.sections))
         deployed = data.judged.tables[None].deployed
-        if deployed is not None and data.metric is not None and metric.takes == "predictions":
+        if deployed is not None and data.metric is not None and given.takes == "predictions":
             against = report.deployed
             assert against is not None
             against = measured_difference(
-                against, data.goal, found.value, value_of(metric, deployed)
+                against, data.goal, found.value, value_of(given, deployed)
             )
             report = replace(report, deployed=against)
         self.parameters_ = kept.model
-        self.accepted_ = found.accepted
-        self.baseline_value_, self.best_value_ = found.baseline_value, found.best_value
+        self.accepted_ = found.summary.accepted
+        self.baseline_value_ = found.summary.baseline_value
+        self.best_value_ = found.summary.best_value
         if data.certifying is not None:
             # Of the model and the cut-off that are certified, which need not be the best.
             rule = kept.rule
             assert isinstance(rule, Threshold)
             scores = margin(kept.rows.scores, rule.threshold)
-            self.best_value_ = float(prepared.metric(scores[None])[0])
+            self.best_value_ = float(metric(scores[None])[0])
             self.accepted_ = not np.array_equal(kept.model, found.baseline[-1])
-        self.n_evaluations_, self.n_iter_ = metered.used, len(search.steps)
-        self.surrogate_names_ = prepared.sample.names
+        self.n_evaluations_, self.n_iter_ = metered.used, len(found.summary.path)
+        self.surrogate_names_ = sample.names
         return kept, report
 
-    def _prepare(
+    def _samples(
         self,
         data: FitData,
         held: bool,
         groups: list[RowGroup],
         kinds: Any,
-        metric: Any,
+        metric: RowMetric,
         on_scores: bool,
-    ) -> PreparedSamples:
-        """Learn the preprocessor and the first models, of folds or for a validation sample."""
+    ) -> tuple[Sample, RowMetric, NDArray[np.int64]]:
+        """The rows of surrogates with the first models, the metric's rows and their places."""
         weight = data.weight
         self.preprocessor_ = fit_preprocessor(self.preprocessor, data.trained_on, data.classes)
         features, labels = transformed(self.preprocessor_, data.features), data.classes.labels
@@ -329,7 +340,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         if held:
             X = data.given[None].X  # some of the sample, where others of it certify
             judged = transformed(self.preprocessor_, self._features(X, data.column))
-            return of_validation(training, judged, metric)
+            return of_validation(training, judged, metric), metric, metric.kept
         if on_scores and overlapping(groups, data.kept):
             raise InputError(
                 f"{data.solver!r} moves each row's score with its group, and groups overlap in "
@@ -347,11 +358,6 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
 
     # ------------------------------------------------------------------ shared steps
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
-        require_plain(
-            goal,
-            f"`solver={solver.name!r}` trains on decided rows that count once each; "
-            "`PlugInClassifier` takes such goals",
-        )
         super()._check_fit(goal, X, solver)
         check_surrogates_for(solver, self.surrogates)
 
@@ -381,3 +387,82 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         if self.body_ is not None:
             raise AttributeError(f"{name} is there for linear models only")
         return parameters
+
+
+# --- The rule of the model that is kept, and what the report says of the search -------------------
+
+
+_FEW = 50
+"""Rows of a class below which a report warns."""
+
+_NORMAL = 1.959964
+"""Standard errors on either side of a 95 % interval."""
+
+
+def _outcome(
+    linked: LinkedGoal,
+    rows: Evidence,
+    metered: BudgetedMetric,
+    found: Selected,
+    plan: SearchPlan,
+) -> Found:
+    """What the model kept reaches on the metric's rows: positive from a score of 0 on."""
+    rule, goal = Threshold(0.0), linked.goal
+    confusion = rows.confusion(rule)
+    v, misses = np.zeros(0), False
+    if not goal.is_blackbox:
+        program = linked.at(rows.marginals)
+        v = program.rates_of(confusion.counts)
+        misses = bool(goal.constraints and program.violation(v) > SATISFIED)
+    how = "a search over the surrogates' weights" if plan.over_weights else "Algorithm 1"
+    result = "what it found is kept" if found.summary.accepted else "the baseline is kept"
+    return Found(
+        [],
+        rule,
+        confusion,
+        v,
+        rows,
+        f"{how}: {found.summary.why}; {result}",
+        "nearest" if misses else "feasible",
+        n_calls=metered.used,
+        solver=plan.solver.name,
+        objective=_objective(goal, metered, found),
+        model=found.models[-1],
+    )
+
+
+def _objective(goal: Goal, metered: BudgetedMetric, found: Selected) -> Entry | None:
+    """The value of a black box with its bootstrap interval; None for goals that are counted."""
+    if not goal.is_blackbox:
+        return None
+    entry = measured_entry(goal, metered.metric, found.value)
+    if len(found.draws) < 2:
+        return entry
+    half = _NORMAL * float(found.draws.std(ddof=1))
+    return replace(entry, low=found.value - half, high=found.value + half, interval="bootstrap")
+
+
+def _notes(found: Selected, status: str, metered: BudgetedMetric, *, certified: bool) -> list[str]:
+    """What the report adds."""
+    notes = []
+    if not found.cuts:
+        notes.append(
+            "The metric does not depend on the cut-off, which stays where the model has it: at a "
+            "score of 0."
+        )
+    if certified:
+        return [*notes, *metered.limits.notes]
+    if status == "nearest":
+        notes.append("Constraints cost here and are not enforced: at least one does not hold.")
+    fewest = int(np.bincount(metered.metric.true, minlength=2)[:2].min())
+    if fewest < _FEW:
+        notes.append(
+            f"The metric was measured on rows of which only {fewest} are of the rarer class: with "
+            "so few, the model that looks best often is not, also where its gain was accepted."
+        )
+    if found.summary.accepted:
+        notes.append(
+            "The metric chose among many models on these rows, which flatters it; rows held out "
+            "judge it."
+        )
+    return [*notes, *metered.limits.notes]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,30 +50,28 @@ POINTWISE: dict[str, _Kind] = {
 """By name."""
 
 
-class Term(Protocol):
-    """One or several losses on the same rows, in one pass over their scores."""
+@dataclass(frozen=True, eq=False)
+class Term:
+    """One or several losses on the same rows, in one pass over their scores; a name for each."""
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """One name a loss."""
-        ...
+    names: tuple[str, ...]
 
     def values(self, scores: Floats) -> Floats:
         """Losses (m, k) at score vectors (m, n)."""
-        ...
+        return np.array([self.at(f)[0] for f in scores])
 
     def at(self, scores: Floats) -> tuple[Floats, Back]:
         """Losses (k,) at scores (n,), and the way back from weights (k,) to rows (n,)."""
-        ...
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
-class Pointwise:
+class Pointwise(Term):
     """Mean losses of margins over parts of the rows, which may overlap.
 
     Examples
     --------
-    >>> loss = Pointwise("hinge", np.array([1.0, -1.0]), np.eye(2), ("positives", "negatives"))
+    >>> loss = Pointwise(("positives", "negatives"), "hinge", np.array([1.0, -1.0]), np.eye(2))
     >>> loss.values(np.array([[0.5, 0.5]]))
     array([[0.5, 1.5]])
     """
@@ -81,7 +79,6 @@ class Pointwise:
     kind: str
     sign: Floats
     shares: Floats
-    names: tuple[str, ...]
 
     def values(self, scores: Floats) -> Floats:
         """Losses (m, k) at score vectors (m, n)."""
@@ -123,18 +120,13 @@ def _solve(loss: Callable[[Floats], Floats], z: Floats, w: Floats, values: Float
 
 
 @dataclass(frozen=True, eq=False)
-class Own:
+class Own(Term):
     """A loss of the user's: ``function(scores, y, sample_weight) -> (value, gradient)``."""
 
     function: Callable[..., Any]
     rows: NDArray[np.int64] | None
     true: NDArray[np.int64]
     weight: Floats
-    names: tuple[str, ...]
-
-    def values(self, scores: Floats) -> Floats:
-        """Losses (m, k) at score vectors (m, n)."""
-        return np.array([self.at(f)[0] for f in scores])
 
     def at(self, scores: Floats) -> tuple[Floats, Back]:
         """Losses at scores (n,), and the way back to rows."""
@@ -299,26 +291,15 @@ class PRBEP:
 
 
 @dataclass(frozen=True, eq=False)
-class TopLoss:
+class TopLoss(Term):
     """One of the above on rows."""
 
     kind: PrecisionAtRecall | PrecisionAtK | PRBEP
     true: NDArray[np.int64]
     weight: Floats
-    names: tuple[str, ...]
-
-    def values(self, scores: Floats) -> Floats:
-        """Losses (m, k) at score vectors (m, n)."""
-        return np.array([self._loss(f)[0] for f in scores])[:, None]
 
     def at(self, scores: Floats) -> tuple[Floats, Back]:
         """Losses at scores (n,), and the way back to rows."""
-        loss, slope, (rows, shares) = self._loss(scores)
-        slope[rows] -= slope.sum() * shares  # through the cut, which moves with its rows
-        return np.array([loss]), lambda c: np.asarray(c[0] * slope)
-
-    def _loss(self, scores: Floats) -> tuple[float, Floats, tuple[NDArray[np.int64], Floats]]:
-        """The loss, its slope with the cut held, and of what rows' scores the cut is a mean."""
         rows, shares = self._cut(scores)
         over = 1.0 + scores - shares @ scores[rows]  # by how much negatives pass the cut
         above = self._positive * (over >= 1.0)
@@ -326,7 +307,8 @@ class TopLoss:
         under = 2.0 - over
         loss = self._negative @ np.maximum(over, 0.0) + above @ np.maximum(under, 0.0)
         slope = self._negative * (over > 0) - above * (under > 0)
-        return float(loss), slope, (rows, shares)
+        slope[rows] -= slope.sum() * shares  # through the cut, which moves with its rows
+        return np.array([float(loss)]), lambda c: np.asarray(c[0] * slope)
 
     @cached_property
     def _positive(self) -> Floats:
@@ -509,10 +491,10 @@ def losses_on(
                 name = getattr(kind, "__name__", type(kind).__name__)
             name += f", {group.name}" if group.name else ""
             if isinstance(kind, _RANKING):
-                terms.append(TopLoss(kind, true, w * group.rows, (name,)))
+                terms.append(TopLoss((name,), kind, true, w * group.rows))
             else:
                 rows = None if group.rows.all() else np.flatnonzero(group.rows)
-                terms.append(Own(kind, rows, true, w, (name,)))
+                terms.append(Own((name,), kind, rows, true, w))
     return Losses(terms)
 
 
@@ -525,4 +507,4 @@ def _pointwise(
             share = w * (group.rows & (true == side))
             shares.append(share / share.sum())
             names.append(f"{kind} of {word}" + (f", {group.name}" if group.name else ""))
-    return Pointwise(kind, np.where(true == 1, 1.0, -1.0), np.array(shares), tuple(names))
+    return Pointwise(tuple(names), kind, np.where(true == 1, 1.0, -1.0), np.array(shares))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,26 +41,9 @@ if TYPE_CHECKING:
 # --- Feature matrices as the family uses them: scores of many models ------------------------------
 
 
-class FeatureMatrix(Protocol):
-    """Rows of features; parameters are coefficients and, last, the intercept."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and features, N and d."""
-
-    def scores(self, w: Floats) -> Floats:
-        """Scores (m, n) of parameters (m, d + 1), or (n,) of (d + 1,)."""
-
-    def pull(self, r: Floats) -> Floats:
-        """The gradient (d + 1,) from a gradient (n,) with respect to the scores."""
-
-    def length(self) -> float:
-        """The root mean square of the rows' norms, the intercept's one included."""
-
-
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """Dense or CSR features in memory.
+    """Rows of features in memory, dense or CSR; parameters end with the intercept.
 
     Examples
     --------
@@ -70,13 +53,8 @@ class Matrix:
 
     X: Any
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and features."""
-        return self.X.shape[0], self.X.shape[1]
-
     def scores(self, w: Floats) -> Floats:
-        """Scores (m, N) of m models, or (N,) of one."""
+        """Scores (m, N) of m models (m, d + 1), or (N,) of one."""
         # One product with a matrix for all models.
         return np.asarray((self.X @ w[..., :-1].T).T + w[..., -1:])
 
@@ -87,11 +65,10 @@ class Matrix:
     def length(self) -> float:
         """The root mean square of the rows' norms, with the intercept's one."""
         squares = self.X.multiply(self.X) if hasattr(self.X, "multiply") else self.X * self.X
-        return float(np.sqrt(squares.sum() / max(self.shape[0], 1) + 1.0))
+        return float(np.sqrt(squares.sum() / max(self.X.shape[0], 1) + 1.0))
 
 
-@dataclass(frozen=True, eq=False)
-class OnDevice:
+class OnDevice(Matrix):
     """Dense features as a tensor, where a GPU makes the products.
 
     Examples
@@ -101,15 +78,8 @@ class OnDevice:
     array([10.])
     """
 
-    X: torch.Tensor
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and features."""
-        return int(self.X.shape[0]), int(self.X.shape[1])
-
     def scores(self, w: Floats) -> Floats:
-        """Scores (m, N) of m models, or (N,) of one."""
+        """Scores (m, N) of m models (m, d + 1), or (N,) of one."""
         return _back(self._there(w[..., :-1]) @ self.X.T) + w[..., -1:]
 
     def pull(self, r: Floats) -> Floats:
@@ -120,13 +90,11 @@ class OnDevice:
         """The root mean square of the rows' norms, with the intercept's one."""
         # The norm of each row there, their sum here: not every device has float64.
         norms = _back(self.X.norm(dim=1))
-        return float(np.sqrt(norms @ norms / max(self.shape[0], 1) + 1.0))
+        return float(np.sqrt(norms @ norms / max(self.X.shape[0], 1) + 1.0))
 
     def _there(self, x: Floats) -> torch.Tensor:
-        import torch
-
         own = np.array(x, order="C")  # torch takes neither read-only nor reversed arrays
-        return torch.from_numpy(own).to(self.X.dtype).to(self.X.device)
+        return needed("torch").from_numpy(own).to(self.X.dtype).to(self.X.device)  # type: ignore[no-any-return]
 
 
 def _back(x: torch.Tensor) -> Floats:
@@ -158,7 +126,7 @@ class FrozenBody:
         self._fill(out, X, device_for(device))
         return np.asarray(out.numpy())
 
-    def matrix(self, X: Any, device: str = "cpu") -> FeatureMatrix:
+    def matrix(self, X: Any, device: str = "cpu") -> Matrix:
         """The same for the search: in memory on the CPU, else where the network ran."""
         torch, device = needed("torch"), device_for(device)
         if device == "cpu":
@@ -349,12 +317,17 @@ _HALVINGS = 60
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A model's training rows with their surrogates, and the metric's rows that it scores."""
+    """A model's training rows with their surrogates, and the metric's rows that it scores.
 
-    train: FeatureMatrix
+    It begins as `first`, on features that the body of a network may make.
+    """
+
+    train: Matrix
     losses: Losses
-    held: FeatureMatrix | None
+    held: Matrix | None
     index: NDArray[np.int64]
+    first: Floats = field(default_factory=lambda: np.zeros(0))
+    body: FrozenBody | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,9 +340,14 @@ class Sample:
     own: NDArray[np.int64] | None = None
 
     @cached_property
-    def judged(self) -> list[int]:
-        """The folds that score rows of the metric."""
-        return [i for i, fold in enumerate(self.folds) if fold.held is not None]
+    def judged(self) -> list[tuple[int, Fold, Matrix]]:
+        """The folds that score rows of the metric, each with its place and those rows."""
+        return [(i, f, f.held) for i, f in enumerate(self.folds) if f.held is not None]
+
+    @cached_property
+    def first(self) -> Floats:
+        """The models (folds, d + 1) that a search begins with."""
+        return np.stack([fold.first for fold in self.folds])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -379,25 +357,19 @@ class Sample:
     @property
     def n_parameters(self) -> int:
         """Of one model."""
-        return self.folds[0].train.shape[1] + 1
+        return self.folds[0].train.X.shape[1] + 1
 
     @cached_property
     def length(self) -> float:
         """The root mean square of the norms of the metric's rows."""
-        squares = 0.0
-        for i in self.judged:
-            held = self.folds[i].held
-            assert held is not None
-            squares += held.length() ** 2 * held.shape[0]
+        squares = sum(held.length() ** 2 * held.X.shape[0] for _, _, held in self.judged)
         return float(np.sqrt(squares / self.n_rows))
 
     def scores(self, models: Floats) -> Floats:
         """Scores of the metric's rows: (n,) at (folds, d + 1), (m, n) at (folds, m, d + 1)."""
         out = np.empty((*models.shape[1:-1], self.n_rows))
-        for i in self.judged:
-            held = self.folds[i].held
-            assert held is not None
-            out[..., self.folds[i].index] = held.scores(models[i])
+        for i, fold, held in self.judged:
+            out[..., fold.index] = held.scores(models[i])
         return out
 
     def own_scores(self, models: Floats) -> Floats | None:
@@ -408,11 +380,8 @@ class Sample:
 
     def values(self, models: Floats) -> Floats:
         """Surrogates (m, K) at perturbed models (folds, m, d + 1): means over the folds."""
-        return np.asarray(np.mean([self._losses(i, models[i]) for i in self.judged], axis=0))
-
-    def _losses(self, i: int, models: Floats) -> Floats:
-        fold = self.folds[i]
-        return fold.losses.values(fold.train.scores(models))
+        found = [f.losses.values(f.train.scores(models[i])) for i, f, _ in self.judged]
+        return np.asarray(np.mean(found, axis=0))
 
     def stepped(self, models: Floats, step: Floats, iterations: int) -> tuple[Floats, Floats]:
         """Models whose surrogates have gone down by `step` (K,), as far as that can be."""
@@ -506,10 +475,8 @@ class Training:
             return np.arange(len(self.true))
         return np.flatnonzero(self.weight)
 
-    def fold(
-        self, rows: Rows, held: Any, index: Rows, where: str = ""
-    ) -> tuple[Fold, Floats, FrozenBody | None]:
-        """A fold, the model that it begins with, and the body of a network."""
+    def fold(self, rows: Rows, held: Any, index: Rows, where: str = "") -> Fold:
+        """A fold of some rows."""
         X, true = self.features[rows], self.true[rows]
         weight = None if self.weight is None else self.weight[rows]
         groups = [group.take(rows) for group in self.groups]
@@ -528,36 +495,25 @@ class Training:
             )
             first = body.head
         judged = None if held is None else self._matrix(held, body)
-        return Fold(self._matrix(X, body), losses, judged, index), first, body
+        return Fold(self._matrix(X, body), losses, judged, index, first, body)
 
-    def _matrix(self, X: Any, body: FrozenBody | None) -> FeatureMatrix:
+    def _matrix(self, X: Any, body: FrozenBody | None) -> Matrix:
         return Matrix(X) if body is None else body.matrix(X, self.first.device)
 
 
-@dataclass(frozen=True, eq=False)
-class PreparedSamples:
-    """The two samples."""
-
-    sample: Sample
-    metric: RowMetric
-    first: Floats
-    body: FrozenBody | None
-    index: Rows
-    folds: int | None
-
-
-def of_validation(training: Training, held: Any, metric: RowMetric) -> PreparedSamples:
+def of_validation(training: Training, held: Any, metric: RowMetric) -> Sample:
     """Surrogates on the training rows, the metric on others."""
     everything = np.arange(metric.n_rows)
-    fold, first, body = training.fold(training.rows, held[metric.kept], everything)
-    sample = Sample([fold], metric.n_rows)
-    return PreparedSamples(sample, metric, first[None], body, metric.kept, None)
+    return Sample([training.fold(training.rows, held[metric.kept], everything)], metric.n_rows)
 
 
 def of_folds(
     training: Training, metric: RowMetric, splits: list[tuple[Rows, Rows]], both: bool
-) -> PreparedSamples:
-    """Each row's metric from a model that was not trained on it, and a model of all rows."""
+) -> tuple[Sample, RowMetric, Rows]:
+    """Each row's metric from a model that was not trained on it, and a model of all rows.
+
+    With the metric of the rows held out, in the order of the rows beside it.
+    """
     pooled = np.concatenate([test for _, test in splits])
     # In the order that they were given in: a function may know its rows by their place.
     order = np.argsort(pooled, kind="stable")
@@ -576,9 +532,7 @@ def of_folds(
             training.kinds, groups, judged.true, judged.weight, training.labels, " that are judged"
         )
     own = np.searchsorted(training.rows, index)
-    sample = Sample([fold for fold, _, _ in made], judged.n_rows, on_metric, own)
-    first = np.stack([w for _, w, _ in made])
-    return PreparedSamples(sample, judged, first, made[-1][2], index, len(splits))
+    return Sample(made, judged.n_rows, on_metric, own), judged, index
 
 
 def splits_of(cv: Any, X: Any, y: Any, weight: Floats | None, seed: int) -> list[tuple[Rows, Rows]]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,10 +29,11 @@ from setpoint.surrogates.solvers import (
     Differences,
     Estimator,
     KeptModels,
-    Move,
+    Search,
     WeightSearch,
     fitted,
 )
+from setpoint.surrogates.summary import AdaptiveStep, AdaptiveSummary
 
 # --- What the constructor may be given ------------------------------------------------------------
 
@@ -61,6 +61,9 @@ def check_surrogates_for(solver: Solver, surrogates: Any) -> tuple[Any, ...]:
 
 COARSE = 10
 """Cut-offs of the probe."""
+
+_PROBE = "interpolation"
+"""The estimate of the probe, the only one of a search over weights."""
 
 FEW = 2
 """Perturbations of the probe where no gradients are needed."""
@@ -179,33 +182,134 @@ def gain_error(
     return float(np.std(found[:, 0] - found[:, 1], ddof=1)), found
 
 
+# --- One fit on prepared samples: the probe, the baseline, the search -----------------------------
+
+
+_WIDE = 0.5
+"""The probe's change of the scores, in their standard deviations."""
+
+_ROWS_A_MODEL = 15
+"""Rows of the metric for each model of a search over weights: more would fit the sample."""
+
+_ITERATIONS = 10
+"""Of the training of such a model, in those of a projection."""
+
+
+class NotMonotoneWarning(UserWarning):
+    """A metric gets better as a surrogate gets worse."""
+
+
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """The models that are kept, and what they are compared with."""
+    """The models that are kept, their scores and values in draws, and what the report says."""
 
     models: Floats
     baseline: Floats
     scores: Floats
-    value: float
-    baseline_value: float
-    best_value: float
-    accepted: bool
-    why: str
-    error: float | None
     draws: Floats
-    start: str
     cuts: bool
+    summary: AdaptiveSummary
+
+    @property
+    def value(self) -> float:
+        """The metric of the models that are kept."""
+        found = self.summary
+        return found.best_value if found.accepted else found.baseline_value
 
 
-@dataclass(frozen=True, eq=False)
-class Selector:
-    """The end of a search, on the same samples and the same budget."""
+@dataclass(eq=False)
+class SampleSearch:
+    """One fit on prepared samples; what was met is there as soon as it is."""
 
     sample: Sample
     metered: BudgetedMetric
     plan: SearchPlan
     rng: np.random.Generator
+    met: BestCandidates = field(default_factory=lambda: BestCandidates(0))
+    steps: list[AdaptiveStep] = field(default_factory=list)
 
+    def run(self) -> Selected:
+        """Probe, baseline, search, last cut-off, and whether all that is taken."""
+        self._check_own()
+        monotone = self._probe()
+        shift = self.shifted(self.sample.first)
+        first = self.sample.first
+        baseline = self._kept(first if shift.constant else self.moved(first, shift), "post-shift")
+        best = self._searched(baseline.models, monotone)
+        if best is None or not best.gain > baseline.gain:
+            best = baseline
+        elif not shift.constant:
+            best = self.last_cut(best)
+        return self.selected(baseline, best, cuts=not shift.constant)
+
+    def _kept(self, models: Floats, start: str) -> KeptModels:
+        return KeptModels(self.metered.gain(self.sample.scores(models)), models, start)
+
+    # ------------------------------------------------------------------ before
+    def _check_own(self) -> None:
+        """The user's own surrogates, before the metric is asked anything."""
+        fold = self.sample.folds[-1]
+        scores = fold.train.scores(self.sample.first[-1])
+        for term in fold.losses.terms:
+            if isinstance(term, Own):
+                term.check(scores, np.random.default_rng(0))
+
+    def _probe(self) -> bool:
+        """Whether the metric falls as surrogates rise; an error if it never moves."""
+        sample, metric, first = self.sample, self.metered.metric, self.sample.first
+        f = sample.scores(first)
+        ranks = np.linspace(0.0, 1.0, COARSE)
+        cuts = np.quantile(f, ranks, method="inverted_cdf")
+        gains = self.metered(np.stack([margin(f, t) for t in cuts]))
+        weights = self.plan.over_weights
+        m = FEW if weights else self.plan.m
+        estimator = Estimator(sample, self.metered, _PROBE, m, self.rng)
+        found = estimator.differences(first, _WIDE)
+        if np.ptp(gains) == 0.0 and found.moved == 0.0:
+            raise InputError(
+                f"{metric.name} is {metric.sense * float(gains[0]):.6g} for all of "
+                f"{self.metered.used} different decisions: there is nothing to optimise. Check "
+                "that it looks at what it is given"
+            )
+        if weights:
+            return True
+        wrong, all_wrong = _non_monotone(found)
+        if not wrong:
+            return True
+        names = [sample.names[k] for k in wrong]
+        turned = "; check `greater_is_better`" if all_wrong else ""
+        warn_caller(
+            f"{metric.name} is not monotone in the surrogates: it gets better as "
+            f"{', '.join(names)} get{'' if len(names) > 1 else 's'} worse{turned}. Gradients are "
+            "fitted without that assumption",
+            NotMonotoneWarning,
+        )
+        return False
+
+    # ------------------------------------------------------------------ the search
+    def _searched(self, baseline: Floats, monotone: bool) -> KeptModels | None:
+        plan, solver, sample, metered = self.plan, self.plan.solver, self.sample, self.metered
+        first = sample.first
+        known = {"post-shift": baseline, "logistic": first, "zero": np.zeros_like(first)}
+        rounds = _ITERATIONS if plan.over_weights else 1
+        shared = sample, metered, rounds * int(solver.inner_iter), plan.reserve
+        kept: dict[str, Any] = {"met": self.met, "steps": self.steps}
+        search: Search
+        if isinstance(solver, AdaptiveSurrogates):
+            sigma = None if solver.sigma == "auto" else float(solver.sigma)
+            slope = Estimator(sample, metered, solver.gradient, plan.m, self.rng, sigma, monotone)
+            starts = {name: known[name] for name in plan.starts}
+            search = Descent(
+                *shared, slope, starts, float(solver.step), int(solver.max_iter), **kept
+            )
+        else:
+            most = max(self.metered.metric.n_rows // _ROWS_A_MODEL, 3)
+            search = WeightSearch(*shared, plan.starts[0], known[plan.starts[0]], most, **kept)
+        with self.metered.limits.keeping(True):  # the baseline, at least
+            search.run()
+        return search.best
+
+    # ------------------------------------------------------------------ after
     def shifted(self, models: Floats) -> Shift:
         """The smoothed cut-off; a goal with a formula costs no evaluations for it."""
         f, metric = self.sample.scores(models), self.metered.metric
@@ -235,11 +339,11 @@ class Selector:
         limits = self.metered.limits
         if limits.stopped:
             return found
-        moved, after = found.models, found.gain
+        after = found
         with limits.keeping(True), suppress(BudgetSpentError):
             moved = self.moved(found.models, self.shifted(found.models))
-            after = self.metered.gain(self.sample.scores(moved))
-        return KeptModels(after, moved, found.start) if after > found.gain else found
+            after = self._kept(moved, found.start)
+        return after if after.gain > found.gain else found
 
     def selected(self, baseline: KeptModels, best: KeptModels, *, cuts: bool) -> Selected:
         """The best models where their gain is beyond its standard errors, else the baseline."""
@@ -267,10 +371,34 @@ class Selector:
                 f"{_errors(wanted)}, {wanted * error:.4g}"
             )
         kept, row = (best, 0) if accepted else (baseline, 1)
-        return Selected(
-            kept.models, baseline.models, pair[row], sense * kept.gain, sense * baseline.gain,
-            sense * best.gain, accepted, why, error, values[:, row], best.start, cuts,
-        )  # fmt: skip
+        summary = AdaptiveSummary(
+            baseline=self._baseline(cuts),
+            baseline_value=sense * baseline.gain,
+            best_value=sense * best.gain,
+            accepted=accepted,
+            why=why,
+            error=error,
+            n_bootstrap=len(values),
+            evaluations=self.metered.used,
+            budget=self.plan.budget,
+            search="weights" if self.plan.over_weights else "gradient",
+            gradient=getattr(self.plan.solver, "gradient", _PROBE),
+            start=best.start,
+            surrogates=self.sample.names,
+            path=tuple(self.steps),
+            greater_is_better=sense > 0,
+        )
+        return Selected(kept.models, baseline.models, pair[row], values[:, row], cuts, summary)
+
+    def _baseline(self, cuts: bool) -> str:
+        """What the search is compared with, in words."""
+        out = "logistic regression" if self.sample.folds[-1].body is None else "the network"
+        cut = "the best cut-off" if self.plan.smooth is None else "a smoothed cut-off"
+        out += f" with {cut}" if cuts else ""
+        metric = self.metered.metric
+        if isinstance(metric, FormulaMetric) and metric.goal.constraints:
+            out += f", less {metric.penalty:g} for a unit of violation,"
+        return out
 
     def _check_refit(self, models: Floats, base_gain: float) -> str:
         """Why the model of all rows is not to be kept, if it differs from the judged ones."""
@@ -290,130 +418,6 @@ def _errors(wanted: float) -> str:
     return (
         "one bootstrap standard error" if wanted == 1 else f"{wanted:.3g} bootstrap standard errors"
     )
-
-
-# --- One fit on prepared samples: the probe, the baseline, the search -----------------------------
-
-
-_WIDE = 0.5
-"""The probe's change of the scores, in their standard deviations."""
-
-_ROWS_A_MODEL = 15
-"""Rows of the metric for each model of a search over weights: more would fit the sample."""
-
-_ITERATIONS = 10
-"""Of the training of such a model, in those of a projection."""
-
-
-class NotMonotoneWarning(UserWarning):
-    """A metric gets better as a surrogate gets worse."""
-
-
-class SampleSearch:
-    """One fit on prepared samples; its steps are there as soon as they are made."""
-
-    def __init__(
-        self,
-        sample: Sample,
-        metered: BudgetedMetric,
-        plan: SearchPlan,
-        first: Floats,
-        rng: np.random.Generator,
-        most: int = 0,
-    ) -> None:
-        self.sample, self.metered, self.plan = sample, metered, plan
-        self.met = BestCandidates(most)
-        self.first, self.rng = first, rng
-        self.steps: Sequence[Move] = ()
-
-    @property
-    def metric(self) -> RowMetric:
-        """The metric, without its budget."""
-        return self.metered.metric
-
-    def run(self) -> Selected:
-        """Probe, baseline, search, last cut-off, and whether all that is taken."""
-        self._check_own()
-        monotone = self._probe()
-        selector = Selector(self.sample, self.metered, self.plan, self.rng)
-        shift = selector.shifted(self.first)
-        models = self.first if shift.constant else selector.moved(self.first, shift)
-        baseline = KeptModels(self.metered.gain(self.sample.scores(models)), models, "post-shift")
-        best = self._searched(baseline.models, monotone)
-        if best is None or not best.gain > baseline.gain:
-            best = baseline
-        elif not shift.constant:
-            best = selector.last_cut(best)
-        return selector.selected(baseline, best, cuts=not shift.constant)
-
-    # ------------------------------------------------------------------ before
-    def _check_own(self) -> None:
-        """The user's own surrogates, before the metric is asked anything."""
-        fold = self.sample.folds[-1]
-        scores = fold.train.scores(self.first[-1])
-        for term in fold.losses.terms:
-            if isinstance(term, Own):
-                term.check(scores, np.random.default_rng(0))
-
-    def _probe(self) -> bool:
-        """Whether the metric falls as surrogates rise; an error if it never moves."""
-        f = self.sample.scores(self.first)
-        ranks = np.linspace(0.0, 1.0, COARSE)
-        cuts = np.quantile(f, ranks, method="inverted_cdf")
-        gains = self.metered(np.stack([margin(f, t) for t in cuts]))
-        weights = self.plan.over_weights
-        found = self._differences(_WIDE, FEW if weights else self.plan.m)
-        if np.ptp(gains) == 0.0 and found.moved == 0.0:
-            self._constant(float(gains[0]))
-        if weights:
-            return True
-        wrong, all_wrong = _non_monotone(found)
-        if not wrong:
-            return True
-        names = [self.sample.names[k] for k in wrong]
-        turned = "; check `greater_is_better`" if all_wrong else ""
-        warn_caller(
-            f"{self.metric.name} is not monotone in the surrogates: it gets better as "
-            f"{', '.join(names)} get{'' if len(names) > 1 else 's'} worse{turned}. Gradients are "
-            "fitted without that assumption",
-            NotMonotoneWarning,
-        )
-        return False
-
-    def _differences(self, sigma: float, m: int) -> Differences:
-        estimator = Estimator(self.sample, self.metered, "interpolation", m, self.rng)
-        return estimator.differences(self.first, sigma)
-
-    def _constant(self, gain: float) -> None:
-        raise InputError(
-            f"{self.metric.name} is {self.metric.sense * gain:.6g} for all of {self.metered.used} "
-            "different decisions: there is nothing to optimise. Check that it looks at what it is "
-            "given"
-        )
-
-    # ------------------------------------------------------------------ the search
-    def _searched(self, baseline: Floats, monotone: bool) -> KeptModels | None:
-        plan, solver, sample, metered = self.plan, self.plan.solver, self.sample, self.metered
-        known = {"post-shift": baseline, "logistic": self.first, "zero": np.zeros_like(self.first)}
-        search: Descent | WeightSearch
-        if isinstance(solver, AdaptiveSurrogates):
-            sigma = None if solver.sigma == "auto" else float(solver.sigma)
-            slope = Estimator(sample, metered, solver.gradient, plan.m, self.rng, sigma, monotone)
-            starts = {name: known[name] for name in plan.starts}
-            search = Descent(
-                sample, metered, slope, starts, float(solver.step), int(solver.max_iter),
-                int(solver.inner_iter), plan.reserve, met=self.met,
-            )  # fmt: skip
-        else:
-            most = max(self.metric.n_rows // _ROWS_A_MODEL, 3)
-            first, inner = plan.starts[0], _ITERATIONS * int(solver.inner_iter)
-            search = WeightSearch(
-                sample, metered, first, known[first], most, inner, plan.reserve, met=self.met
-            )
-        self.steps = search.steps
-        with self.metered.limits.keeping(True):  # the baseline, at least
-            search.run()
-        return search.best
 
 
 def _non_monotone(found: Differences) -> tuple[list[int], bool]:

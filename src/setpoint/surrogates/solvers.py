@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,18 +13,9 @@ from setpoint.array_types import Floats
 from setpoint.blackbox import BudgetedMetric, BudgetSpentError
 from setpoint.surrogates.losses import Pointwise
 from setpoint.surrogates.problem import Sample
+from setpoint.surrogates.summary import AdaptiveStep
 
 # --- What both searches find: the moves that they made, and the best models -----------------------
-
-
-@dataclass(frozen=True)
-class Move:
-    """One move."""
-
-    start: str
-    gain: float
-    used: int
-    weights: Floats
 
 
 @dataclass(frozen=True)
@@ -45,6 +37,55 @@ class BestCandidates:
     def offer(self, candidate: KeptModels) -> None:
         """Keep it, if it is one of the best; of equals the earlier."""
         self.found = sorted([*self.found, candidate], key=lambda c: -c.gain)[: self.most]
+
+
+@dataclass
+class Search:
+    """What both searches do: models are judged by the metric, and what was found is there."""
+
+    sample: Sample
+    metered: BudgetedMetric
+    inner: int
+    reserve: int
+    steps: list[AdaptiveStep] = field(default_factory=list, kw_only=True)
+    met: BestCandidates = field(default_factory=lambda: BestCandidates(0), kw_only=True)
+
+    @property
+    def best(self) -> KeptModels | None:
+        """What has the largest gain so far."""
+        raise NotImplementedError
+
+    def run(self) -> None:
+        """Search until steps, models or evaluations are used up."""
+        with suppress(BudgetSpentError):
+            self._run()
+
+    def _run(self) -> None:
+        raise NotImplementedError
+
+    def _judged(self, models: Floats, start: str, gain: float | None = None) -> KeptModels:
+        """Models that may be kept, their gain asked of the metric where it is not known yet."""
+        if gain is None:
+            gain = self.metered.gain(self.sample.scores(models))
+        found = KeptModels(gain, models, start)
+        self.met.offer(found)
+        return found
+
+    def _note(self, found: KeptModels, weights: Floats) -> None:
+        value = self.metered.metric.sense * found.gain
+        shares = tuple(weights.tolist())
+        self.steps.append(AdaptiveStep(found.start, self.metered.used, value, shares))
+        assert self.best is not None
+        self.metered.record(self.best.gain)
+
+    @property
+    def _left(self) -> float:
+        left = self.metered.left
+        return float("inf") if left is None else left - self.reserve
+
+    def _need(self, evaluations: int) -> None:
+        if evaluations > self._left:
+            raise BudgetSpentError("the budget is spent")
 
 
 # --- How a metric changes with the surrogates (Algorithms 2 and 3) --------------------------------
@@ -72,15 +113,6 @@ class Differences:
     def moved(self) -> float:
         """The share of pairs between which the metric differs."""
         return float((self.losses != 0.0).mean())
-
-
-@dataclass(frozen=True)
-class Slope:
-    """The metric's loss by the surrogates."""
-
-    gradient: Floats
-    sigma: float
-    differences: Differences
 
 
 def fitted(differences: Differences, monotone: bool) -> Floats:
@@ -115,8 +147,8 @@ class Estimator:
     sigma: float | None = None
     monotone: bool = True
 
-    def __call__(self, models: Floats, last: float | None, most: float) -> Slope:
-        """The gradient at some models."""
+    def __call__(self, models: Floats, last: float | None, most: float) -> tuple[Floats, float]:
+        """The gradient (K,) of the metric's loss at some models, and the sigma it is from."""
         first = ESTIMATES[self.method]
         largest = first * 2.0**_DOUBLINGS
         sigma = self.sigma or max(first, (last or 0.0) / 2.0)
@@ -128,8 +160,7 @@ class Estimator:
             if enough or spent + 2 * self.m > most or sigma >= largest:
                 break
             sigma *= 2.0
-        last_one = max(found, key=lambda d: d.moved)
-        return Slope(fitted(last_one, self.monotone), sigma, last_one)
+        return fitted(max(found, key=lambda d: d.moved), self.monotone), sigma
 
     def differences(self, models: Floats, sigma: float) -> Differences:
         """What m antithetic pairs of perturbations show, by the method."""
@@ -175,7 +206,7 @@ class Estimator:
 # --- Algorithm 1: descent in the space of the surrogates, from several starts ---------------------
 
 
-_ADAPTIVE_SURROGATES_FIRST, _LAST = 2.0, 0.5
+_LONGEST, _SHORTEST = 2.0, 0.5
 """The step's length at the beginning and the end, in those asked for."""
 
 _STRIDES = 4
@@ -184,27 +215,20 @@ _STRIDES = 4
 
 @dataclass
 class _Path:
-    start: str
-    models: Floats
+    now: KeptModels
     best: KeptModels
     sigma: float | None = None
     stuck: bool = False
 
 
 @dataclass
-class Descent:
-    """The search; what it has found so far is there at any time."""
+class Descent(Search):
+    """Along gradients, from several starts."""
 
-    sample: Sample
-    metered: BudgetedMetric
     estimator: Estimator
     starts: dict[str, Floats]
     step: float
     max_iter: int
-    inner: int
-    reserve: int
-    steps: list[Move] = field(default_factory=list)
-    met: BestCandidates = field(default_factory=lambda: BestCandidates(0))
     _paths: list[_Path] = field(default_factory=list)
     _done: int = 0
 
@@ -213,148 +237,106 @@ class Descent:
         """What has the largest gain so far."""
         return max((p.best for p in self._paths), key=lambda f: f.gain, default=None)
 
-    def run(self) -> None:
-        """Search until steps or evaluations are used up."""
-        try:
-            self._begin()
-            self.max_iter = int(min(self.max_iter, self._left() // (2 * self.estimator.m + 1)))
-            alive = list(self._paths)
-            while alive and self._done < self.max_iter:
-                # As many rounds are to come as there are paths, the last for one alone.
-                steps = (self.max_iter - self._done) // len(alive)
-                for path in alive:
-                    self._walk(path, max(steps // len(alive), 1))
-                alive = sorted((p for p in alive if not p.stuck), key=lambda p: -p.best.gain)
-                alive = alive[: max(len(alive) - 1, 1)]
-        except BudgetSpentError:
-            pass
-
-    def _begin(self) -> None:
+    def _run(self) -> None:
         for name, models in self.starts.items():
-            gain = self.metered.gain(self.sample.scores(models))
-            self.met.offer(KeptModels(gain, models, name))
-            self._paths.append(_Path(name, models, KeptModels(gain, models, name)))
-
-    def _walk(self, path: _Path, n_steps: int) -> None:
-        for _ in range(n_steps):
-            if self._done >= self.max_iter or path.stuck:
-                return
-            self._move(path)
+            found = self._judged(models, name)
+            self._paths.append(_Path(found, found))
+        self.max_iter = int(min(self.max_iter, self._left // (2 * self.estimator.m + 1)))
+        alive = list(self._paths)
+        while alive and self._done < self.max_iter:
+            # As many rounds are to come as there are paths, the last for one alone.
+            steps = max((self.max_iter - self._done) // len(alive) // len(alive), 1)
+            for path in alive:
+                for _ in range(steps):
+                    if self._done < self.max_iter and not path.stuck:
+                        self._move(path)
+            alive = sorted((p for p in alive if not p.stuck), key=lambda p: -p.best.gain)
+            alive = alive[: max(len(alive) - 1, 1)]
 
     def _move(self, path: _Path) -> None:
-        most = self._left()
-        if 2 * self.estimator.m + 1 > most:
-            raise BudgetSpentError("the budget is spent")
-        slope = self.estimator(path.models, path.sigma, most - 1)
-        path.sigma = slope.sigma
-        norm = float(np.linalg.norm(slope.gradient))
+        self._need(2 * self.estimator.m + 1)
+        gradient, path.sigma = self.estimator(path.now.models, path.sigma, self._left - 1)
+        norm = float(np.linalg.norm(gradient))
         if norm > 0:
             done = self._done / max(self.max_iter - 1, 1)
-            length = (
-                self.step
-                * _ADAPTIVE_SURROGATES_FIRST
-                * (_LAST / _ADAPTIVE_SURROGATES_FIRST) ** done
-            )
-            self._go(path, length * slope.gradient / norm)
+            length = self.step * _LONGEST * (_SHORTEST / _LONGEST) ** done
+            by = length * gradient / norm
+            self._keep(path, *self.sample.stepped(path.now.models, by, self.inner))
         else:
             self._leave(path)
         self._done += 1
 
-    def _go(self, path: _Path, by: Floats) -> None:
-        models, weights = self.sample.stepped(path.models, by, self.inner)
-        gain = self.metered.gain(self.sample.scores(models))
-        self._keep(path, models, gain, weights)
-
     def _leave(self, path: _Path) -> None:
         """Off a plateau: each surrogate alone, by growing steps, until the metric moves."""
-        here = self.metered.gain(self.sample.scores(path.models))
+        here = self.metered.gain(self.sample.scores(path.now.models))
         n_surrogates = len(self.sample.names)
         stride = self.step
         for _ in range(_STRIDES + 1):
-            if n_surrogates > self._left():
-                raise BudgetSpentError("the budget is spent")
+            self._need(n_surrogates)
             tried = [
-                self.sample.stepped(path.models, stride * e, self.inner)
+                self.sample.stepped(path.now.models, stride * e, self.inner)
                 for e in np.eye(n_surrogates)
             ]
             gains = self.metered(np.stack([self.sample.scores(m) for m, _ in tried]))
             k = int(np.argmax(gains))
             if (gains != here).any():
-                self._keep(path, tried[k][0], float(gains[k]), tried[k][1])
+                self._keep(path, *tried[k], float(gains[k]))
                 return
             stride *= 2.0
         path.stuck = True
 
-    def _keep(self, path: _Path, models: Floats, gain: float, weights: Floats) -> None:
-        path.models = models
-        self.met.offer(KeptModels(gain, models, path.start))
-        if gain > path.best.gain:
-            path.best = KeptModels(gain, models, path.start)
-        self.steps.append(Move(path.start, gain, self.metered.used, weights))
-        best = self.best
-        assert best is not None
-        self.metered.record(best.gain)
-
-    def _left(self) -> float:
-        left = self.metered.left
-        return float("inf") if left is None else left - self.reserve
+    def _keep(
+        self, path: _Path, models: Floats, weights: Floats, gain: float | None = None
+    ) -> None:
+        path.now = self._judged(models, path.now.start, gain)
+        if path.now.gain > path.best.gain:
+            path.best = path.now
+        self._note(path.now, weights)
 
 
 # --- One model for each weighting of the surrogates, Nelder and Mead's way ------------------------
 
 
-_SURROGATE_WEIGHTS_FIRST = 1.0
+_FIRST_WEIGHT = 1.0
 """The first simplex: each weight in turn times e."""
 
 
 @dataclass
-class WeightSearch:
-    """Search over the logarithms of the surrogates' weights; the metric is asked once a model."""
+class WeightSearch(Search):
+    """Over the logarithms of the surrogates' weights; the metric is asked once a model."""
 
-    sample: Sample
-    metered: BudgetedMetric
     start: str
     models: Floats
     most: int
-    inner: int
-    reserve: int
-    steps: list[Move] = field(default_factory=list)
-    best: KeptModels | None = None
-    met: BestCandidates = field(default_factory=lambda: BestCandidates(0))
+    _best: KeptModels | None = None
 
-    def run(self) -> None:
-        """Search until the models or evaluations are used up."""
-        try:
-            gain = self.metered.gain(self.sample.scores(self.models))
-            self.best = KeptModels(gain, self.models, self.start)
-            self.met.offer(self.best)
-            k = len(self.sample.names)
-            if k == 1:  # one model, and nothing to weigh
-                self._loss(np.empty(0))
-                return
-            simplex = np.zeros((k, k - 1))
-            simplex[1:] = _SURROGATE_WEIGHTS_FIRST * np.eye(k - 1)
-            options: Any = {
-                "maxfev": self.most,
-                "initial_simplex": simplex,
-                "xatol": 1e-3,
-                "fatol": 1e-6,
-            }
-            minimize(self._loss, simplex[0], method="Nelder-Mead", options=options)
-        except BudgetSpentError:
-            pass
+    @property
+    def best(self) -> KeptModels | None:
+        """What has the largest gain so far, the first of equals."""
+        return self._best
+
+    def _run(self) -> None:
+        self._best = self._judged(self.models, self.start)
+        k = len(self.sample.names)
+        if k == 1:  # one model, and nothing to weigh
+            self._loss(np.empty(0))
+            return
+        simplex = np.zeros((k, k - 1))
+        simplex[1:] = _FIRST_WEIGHT * np.eye(k - 1)
+        options: Any = {
+            "maxfev": self.most,
+            "initial_simplex": simplex,
+            "xatol": 1e-3,
+            "fatol": 1e-6,
+        }
+        minimize(self._loss, simplex[0], method="Nelder-Mead", options=options)
 
     def _loss(self, logs: Floats) -> float:
-        left = self.metered.left
-        if left is not None and left <= self.reserve:
-            raise BudgetSpentError("the budget is spent")
+        self._need(1)
         weights = np.exp(np.append(logs, 0.0) - max(logs.max(initial=0.0), 0.0))
         weights /= weights.sum()
-        found = self.sample.weighed(self.models, weights, self.inner)
-        gain = self.metered.gain(self.sample.scores(found))
-        self.met.offer(KeptModels(gain, found, self.start))
-        if self.best is None or gain > self.best.gain:
-            self.best = KeptModels(gain, found, self.start)
-        self.steps.append(Move(self.start, gain, self.metered.used, weights))
-        self.metered.record(self.best.gain)
-        return -gain
+        found = self._judged(self.sample.weighed(self.models, weights, self.inner), self.start)
+        if self._best is None or found.gain > self._best.gain:
+            self._best = found
+        self._note(found, weights)
+        return -found.gain

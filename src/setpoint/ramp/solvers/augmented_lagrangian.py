@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import minimize
@@ -36,36 +36,39 @@ class Iterate:
         return (mine, self.loss) < (theirs, other.loss)
 
 
-@dataclass
-class Solved:
-    """What a solver of the ramp problem ended with."""
-
-    best: Iterate
-    multipliers: Floats
-    converged: bool
-    n_passes: int
-    path: list[Iterate] = field(default_factory=list)
-    why: str = ""
-    stopped: str = ""
-
-
 class WeightSearch:
-    """A search for the weights that knows the best so far at any time."""
+    """A search for the weights that knows the best so far, and the path to it, at any time."""
 
     moves = _MOVES
 
     def __init__(
-        self, problem: Problem, w: Floats, tol: float, drawn: bool, limits: Limits | None
+        self,
+        problem: Problem,
+        start: Floats,
+        *,
+        tol: float = 1e-3,
+        drawn: bool = True,
+        limits: Limits | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.problem = replace(problem, tick=self.limits.tick)
-        self.w, self.tol, self.drawn = w, tol, drawn
-        self.v = np.zeros(len(problem.const))
+        self.w, self.tol, self.drawn = np.array(start, np.float64), tol, drawn
+        self.multipliers = np.zeros(len(problem.const))
         self.shift = np.zeros(len(problem.const))
         self.n_passes = 0
         self.path: list[Iterate] = []
-        self.best: Iterate | None = None
+        self.kept: Iterate | None = None
         self.converged = False
+
+    @property
+    def best(self) -> Iterate:
+        """What is kept; the last where nothing was."""
+        return self.kept or self.path[-1]
+
+    @property
+    def stopped(self) -> str:
+        """What ended it early; "" where nothing did."""
+        return self.limits.stopped
 
     def solve(self) -> None:
         """From the beginning; once rows were moved, from where it stands."""
@@ -76,7 +79,7 @@ class WeightSearch:
         """What was done, in words."""
         raise NotImplementedError
 
-    def solved(self) -> Solved:
+    def solved(self) -> Self:
         """Search; what ends it early leaves the best model, but for Ctrl-C before there is one."""
         with self.limits.keeping(lambda: self.path):
             try:
@@ -85,8 +88,7 @@ class WeightSearch:
                 if not self.path:
                     self.note(self.problem, self.tol)  # the start
                 raise
-        best, stopped = self.best or self.path[-1], self.limits.stopped
-        return Solved(best, self.v, self.converged, self.n_passes, self.path, self.why, stopped)
+        return self
 
     def note(self, problem: Problem, tol: float, *, counts: bool = True) -> None:
         """Keep the weights, if they count and are the best, and record them."""
@@ -95,8 +97,8 @@ class WeightSearch:
         worst = float(problem.excess(S).max(initial=0.0))
         now = Iterate(self.w.copy(), problem.loss(S)[0], worst)
         self.path.append(now)
-        if counts and now.better(self.best, tol):
-            self.best = now
+        if counts and now.better(self.kept, tol):
+            self.kept = now
         if problem is not self.problem:
             S = self.problem.accepted(self.w, self.drawn)  # the trace is of all rows
         self.limits.calls = self.n_passes
@@ -116,7 +118,7 @@ class WeightSearch:
         excess = self.problem.excess(self.problem.accepted(w, self.drawn))
         self.n_passes += 1
         off = np.where(excess > 0.0, 1.1 * excess + 1e-5, 0.0)
-        off = np.where((self.v > 0.0) & (excess < -self.tol), 0.9 * excess, off)
+        off = np.where((self.multipliers > 0.0) & (excess < -self.tol), 0.9 * excess, off)
         return off if excess.max(initial=0.0) <= _MOVABLE else np.zeros_like(off)
 
 
@@ -141,22 +143,6 @@ _SAMPLE, _STEP = 60_000, 4
 _ROUGH = 1e-5
 
 
-def augmented_lagrangian(
-    problem: Problem,
-    start: Floats,
-    *,
-    tol: float = 1e-3,
-    drawn: bool = True,
-    limits: Limits | None = None,
-    rng: np.random.Generator | None = None,
-) -> Solved:
-    """Minimise the ramp problem from a start that need not meet the rows."""
-    w = np.array(start, np.float64)
-    return _LagrangianDescent(
-        problem, w, tol, drawn, limits, rng or np.random.default_rng(0)
-    ).solved()
-
-
 def _sizes(n_rows: int) -> list[int]:
     """Sizes of the samples that come before all rows, each some times larger than the last.
 
@@ -172,20 +158,14 @@ def _sizes(n_rows: int) -> list[int]:
     return sizes
 
 
-class _LagrangianDescent(WeightSearch):
-    """w, the multipliers and the penalty, carried from round to round."""
+class AugmentedLagrangian(WeightSearch):
+    """w, the multipliers and the penalty, carried from round to round from any start."""
 
     def __init__(
-        self,
-        problem: Problem,
-        w: Floats,
-        tol: float,
-        drawn: bool,
-        limits: Limits | None,
-        rng: np.random.Generator,
+        self, problem: Problem, start: Floats, *, rng: np.random.Generator | None = None, **how: Any
     ) -> None:
-        super().__init__(problem, w, tol, drawn, limits)
-        self.rng = rng
+        super().__init__(problem, start, **how)
+        self.rng = rng or np.random.default_rng(0)
         self.rho, self.worst = _PENALTY, np.inf
 
     def solve(self) -> None:
@@ -196,20 +176,20 @@ class _LagrangianDescent(WeightSearch):
             return
         start = self.w
         self._from(start, _PENALTY)
-        if not self.converged and self.best is not None and self.best.excess > _FAR_PAST:
+        if not self.converged and self.kept is not None and self.kept.excess > _FAR_PAST:
             # A poor place to be stuck in: there, decisions that cost little were made first.
             self._from(start, _CORRECTING)
 
     def _from(self, start: Floats, penalty: float) -> None:
         """Rounds from a start: where there are very many rows, the first ones on samples."""
         problem = self.problem
-        self.w, self.v, self.rho = start, np.zeros(len(problem.const)), penalty
+        self.w, self.multipliers, self.rho = start, np.zeros(len(problem.const)), penalty
         widths: tuple[float, ...] = WIDTHS
         for size in _sizes(len(problem.kind)):
-            known = self.best
+            known = self.kept
             self.run(problem.sampled(size, self.rng), widths, _ROUNDS)
             widths = WIDTHS[-1:]
-            self.best, self.rho = known, penalty  # an iterate seen on a sample is not a candidate
+            self.kept, self.rho = known, penalty  # an iterate seen on a sample is not a candidate
         self.run(problem, widths, _ROUNDS)
 
     def run(self, problem: Problem, widths: tuple[float, ...], rounds: int) -> None:
@@ -232,14 +212,14 @@ class _LagrangianDescent(WeightSearch):
         """One descent and one move of the multipliers; the largest row of the smoothed ramp."""
         self._descend(problem, t)
         smoothed = self.worked_with(problem, problem.smoothed(self.w, t)[0])
-        self.v = np.clip(self.v + self.rho * smoothed, 0.0, LARGEST_MULTIPLIER)
+        self.multipliers = np.clip(self.multipliers + self.rho * smoothed, 0.0, LARGEST_MULTIPLIER)
         counted = self.worked_with(problem, problem.accepted(self.w))
         self.n_passes += 2
         # Without draws the cut-off makes up in the end for what a row is past.
         tol = 0.0 if self.drawn and self.shift.any() else self.tol
         self.note(problem, tol, counts=t == WIDTHS[-1])
         worst = float(counted.max(initial=0.0))
-        slack = float(np.abs(self.v * counted).max(initial=0.0))
+        slack = float(np.abs(self.multipliers * counted).max(initial=0.0))
         self.converged = worst <= self.tol and slack <= _COMPLEMENTARY
         if worst > max(0.3 * self.tol, 0.4 * self.worst):
             self.rho = min(self.rho * _GROWTH, _LARGEST_PENALTY)
@@ -257,8 +237,8 @@ class _LagrangianDescent(WeightSearch):
             self.n_passes += 1
             S, slope = problem.smoothed(w, t)
             loss, price = problem.loss(S)
-            u = np.maximum(0.0, self.v + self.rho * self.worked_with(problem, S))
-            penalty = float((u**2 - self.v**2).sum()) / (2.0 * self.rho)
+            u = np.maximum(0.0, self.multipliers + self.rho * self.worked_with(problem, S))
+            penalty = float((u**2 - self.multipliers**2).sum()) / (2.0 * self.rho)
             gradient = problem.pulled(slope, price + u @ problem.coefs) + problem.lam * w
             return loss + penalty + 0.5 * problem.lam * float(w @ w), gradient
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from setpoint.array_types import Floats
 from setpoint.compiled import kernel
-from setpoint.errors import InputError, ShapeError, nearest
+from setpoint.errors import ShapeError
 from setpoint.estimators import linear_scores
 from setpoint.program import Affine
 from setpoint.ramp.problem import Problem
-from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, Solved, WeightSearch
+from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, WeightSearch
 from setpoint.ramp.solvers.svm import SVM
-from setpoint.search import IncrementalLP, Limits
+from setpoint.search import IncrementalLP
 from setpoint.solvers import takes
 
 # --- The upper model of a concave dual: cuts ------------------------------------------------------
@@ -46,14 +46,14 @@ class Hypograph:
         for _ in range(m):
             self._lp.add_column(none, 0.0, cap)
         self._lp.add_column(none, -INF, INF)
-        self._b: list[float] = []
-        self._g: list[Floats] = []
+        self.b: list[float] = []
+        self.g: list[Floats] = []
 
     def add(self, b: float, g: Floats) -> None:
         """Cut off all above ``b + g @ v``."""
         self._lp.add_row(np.append(-g, 1.0), -INF, b)
-        self._b.append(b)
-        self._g.append(g)
+        self.b.append(b)
+        self.g.append(g)
 
     def widen(self, cap: float) -> None:
         """Let the multipliers reach farther."""
@@ -70,7 +70,7 @@ class Hypograph:
 
     def slope(self, peak: Peak) -> Floats:
         """The slope (m,) of the mixture of cuts at the maximum: above 0 where v is capped."""
-        return np.asarray(peak.shares @ np.array(self._g))
+        return np.asarray(peak.shares @ np.array(self.g))
 
     def centre(self, low: float, rng: np.random.Generator) -> tuple[Floats, float]:
         """The centre of mass of what lies above `low`: multipliers (m,) and height."""
@@ -85,8 +85,8 @@ class Hypograph:
         points = np.array(ends)
         least, most = points.min(axis=0), points.max(axis=0)
         scale = np.maximum(most - least, 1e-12)
-        A = np.column_stack([-np.array(self._g), np.ones(len(self._b))])
-        room = np.array(self._b) - A @ least
+        A = np.column_stack([-np.array(self.g), np.ones(len(self.b))])
+        room = np.array(self.b) - A @ least
         box = np.eye(self.m + 1)
         A = np.vstack([A * scale, box, -box])
         room = np.concatenate([room, np.ones(self.m + 1), np.zeros(self.m + 1)])
@@ -153,9 +153,9 @@ class Majorizer:
         self._kind, self._n_kinds = problem.kind, len(problem.totals)
         # The weights under a hinge; those under a constant are counted once and for all.
         self._above = weight * (old <= 0.5)
-        self._below = weight * (old >= -0.5)
+        self.below = weight * (old >= -0.5)
         s = self._split
-        lost_up, lost_down = self._sums(weight - self._above), self._sums(weight - self._below)
+        lost_up, lost_down = self._sums(weight - self._above), self._sums(weight - self.below)
         self._const = s.const + s.up @ lost_up + s.down @ lost_down
 
     @property
@@ -167,7 +167,7 @@ class Majorizer:
         """The objective without the regulariser, and the rows (m,), at scores (N,)."""
         s = self._split
         up = self._sums(self._above * np.maximum(0.5 + z, 0.0))
-        down = self._sums(self._below * np.maximum(0.5 - z, 0.0))
+        down = self._sums(self.below * np.maximum(0.5 - z, 0.0))
         out = s.up @ up + s.down @ down + self._const
         return float(out[0]), out[1:]
 
@@ -179,7 +179,7 @@ class Majorizer:
     def costs(self, v: Floats) -> tuple[Floats, Floats]:
         """What the SVM at multipliers (m,) pays for each row's two hinges: a and c (N,)."""
         price, s = np.append(1.0, v), self._split
-        return self._above * (price @ s.up)[self._kind], self._below * (price @ s.down)[self._kind]
+        return self._above * (price @ s.up)[self._kind], self.below * (price @ s.down)[self._kind]
 
     def constant(self, v: Floats) -> float:
         """The part of Psi(., v) that no w changes."""
@@ -192,7 +192,6 @@ class Majorizer:
 # --- Algorithm 2: the dual of Problem 3 by cutting planes -----------------------------------------
 
 
-CHOOSERS = ("max", "center")
 _FIRST_CAP, _WIDENING = 4.0, 4.0
 """The box of multipliers grows only while the maximum lies at its end."""
 _AT_END = 0.999
@@ -231,8 +230,6 @@ def cutting_planes(
     rng: np.random.Generator | None = None,
 ) -> Convex:
     """Maximise the dual of Problem 3 over multipliers in [0, cap]^m."""
-    if chooser not in CHOOSERS:
-        raise InputError(f"`chooser={chooser!r}`: {nearest(chooser, CHOOSERS)}")
     search = _CutSearch(majorizer, min(cap, _FIRST_CAP))
     for w in known:
         search.cut(w)
@@ -246,7 +243,7 @@ def cutting_planes(
         if closed and at_end and search.model.cap < cap:
             search.model.widen(min(cap, _WIDENING * search.model.cap))
             continue
-        if closed or search.n_cuts >= _MOST_CUTS:
+        if closed or len(search.weights) >= _MOST_CUTS:
             break
         v, height = peak.v, peak.value
         if chooser == "center":
@@ -262,7 +259,7 @@ def cutting_planes(
     kept = [w for w, share in zip(search.weights, peak.shares, strict=True) if share > 0.0]
     return Convex(
         search.mixture(peak), peak.v, peak.value, search.lower, kept, xi,
-        search.n_cuts, search.n_passes, closed,
+        len(search.weights), search.n_passes, closed,
     )  # fmt: skip
 
 
@@ -273,20 +270,16 @@ class _CutSearch:
         self.majorizer = majorizer
         self.model = Hypograph(majorizer.n_constraints, cap)
         self.weights: list[Floats] = []
-        self.first: tuple[float, Floats] | None = None
         # No hinge is below 0, so without any multiplier the constant is a lower bound.
         self.lower = majorizer.constant(np.zeros(majorizer.n_constraints))
-        self.n_cuts = self.n_passes = 0
+        self.n_passes = 0
 
     def cut(self, w: Floats) -> None:
         tick = self.majorizer.problem.tick
         if tick is not None:
             tick()
-        cut = self.majorizer.cut(w)
-        self.model.add(*cut)
-        self.first = self.first or cut
+        self.model.add(*self.majorizer.cut(w))
         self.weights.append(w)
-        self.n_cuts += 1
         self.n_passes += 1
 
     def mixture(self, peak: Peak) -> Floats:
@@ -294,8 +287,7 @@ class _CutSearch:
 
     def at_first(self) -> float:
         """The largest value within the box of the first cut."""
-        assert self.first is not None
-        b, g = self.first
+        b, g = self.model.b[0], self.model.g[0]
         return b + self.model.cap * float(np.maximum(g, 0.0).sum())
 
     def missed(self, peak: Peak) -> float:
@@ -326,45 +318,28 @@ _SLOW = 0.02
 _MET = 1e-9
 
 
-def majorize_minimize(
-    problem: Problem,
-    start: Floats,
-    *,
-    tol: float = 1e-3,
-    chooser: str = "max",
-    svm: str = "sdca",
-    drawn: bool = True,
-    limits: Limits | None = None,
-    seed: int = 0,
-) -> Solved:
-    """Minimise the ramp problem by convex problems, each solved by cutting planes."""
-    w = np.array(start, np.float64)
-    return _Majorized(problem, w, tol, chooser, svm, drawn, limits, seed).solved()
-
-
-class _Majorized(WeightSearch):
+class MajorizeMinimize(WeightSearch):
     """w, the cuts' weights, the SVM's dual variables: carried from one problem to the next."""
 
     def __init__(
         self,
         problem: Problem,
-        w: Floats,
-        tol: float,
-        chooser: str,
-        svm: str,
-        drawn: bool,
-        limits: Limits | None,
-        seed: int,
+        start: Floats,
+        *,
+        chooser: str = "max",
+        svm: str = "sdca",
+        seed: int = 0,
+        **how: Any,
     ) -> None:
-        super().__init__(problem, w, tol, drawn, limits)
+        super().__init__(problem, start, **how)
         self.chooser = chooser
         self.svm = SVM(problem.X, problem.lam, svm, seed)
         self.split = Split(problem)
-        self.moves = 0 if drawn else self.moves
+        self.moves = 0 if self.drawn else self.moves
         self.rng = np.random.default_rng(seed)
         self.cap, self.missed = _MAJORIZE_FIRST_CAP, np.inf
         self.xi: Floats | None = None
-        self.kept: list[Floats] = []
+        self.cuts: list[Floats] = []
         self.n_cuts = 0
 
     def solve(self) -> None:
@@ -384,12 +359,12 @@ class _Majorized(WeightSearch):
                 continue
             if i == 0 and gained <= _MET and not self.shift.any():
                 # All scores lie where the ramp is flat; where they are 0 nothing is lost.
-                self.w, self.kept = np.zeros_like(self.w), []
+                self.w, self.cuts = np.zeros_like(self.w), []
             elif gained <= _SLOW * before:
                 missed = self._missed()
                 if cap >= LARGEST_MULTIPLIER or missed > (1.0 - _SLOW) * self.missed:
                     # What no price moves cannot be met: the multipliers would grow for ever.
-                    self.v *= LARGEST_MULTIPLIER / max(self.v.max(), _MET)
+                    self.multipliers *= LARGEST_MULTIPLIER / max(self.multipliers.max(), _MET)
                     return
                 self.missed = missed
                 self.cap = min(_RAISING * self.cap, LARGEST_MULTIPLIER)
@@ -409,7 +384,7 @@ class _Majorized(WeightSearch):
         convex = cutting_planes(
             majorizer,
             self.svm,
-            [self.w, *self.kept],
+            [self.w, *self.cuts],
             eps=_EPS * self.tol,
             of_gain=_OF_GAIN,
             cap=cap,
@@ -417,7 +392,8 @@ class _Majorized(WeightSearch):
             xi=self.xi,
             rng=self.rng,
         )
-        self.w, self.v, self.xi, self.kept = convex.w, convex.v, convex.xi, convex.kept
+        self.w, self.multipliers = convex.w, convex.v
+        self.xi, self.cuts = convex.xi, convex.kept
         self.n_cuts += convex.n_cuts
         self.n_passes += convex.n_passes + 4
         return convex

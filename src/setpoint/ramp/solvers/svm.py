@@ -15,7 +15,6 @@ from sklearn.svm import LinearSVC
 
 from setpoint.array_types import Codes, Floats
 from setpoint.compiled import kernel
-from setpoint.errors import InputError, nearest
 from setpoint.estimators import linear_scores
 
 # --- Dual coordinate steps on an SVM whose rows pay on both sides ---------------------------------
@@ -109,7 +108,6 @@ def undecided(z: Floats, xi: Floats, a: Floats, c: Floats, rows: Codes, near: fl
 # --- The SVM inside the cutting planes: hinges on both sides of each row --------------------------
 
 
-METHODS = ("sdca", "liblinear")
 _ROUNDS = 400
 _SWEEPS = 5
 """Over the undecided rows, between two looks at all of them."""
@@ -149,8 +147,6 @@ class SVM:
     """
 
     def __init__(self, X: Any, lam: float, method: str = "sdca", seed: int = 0) -> None:
-        if method not in METHODS:
-            raise InputError(f"`svm={method!r}`: {nearest(method, METHODS)}")
         self.sparse = sp.issparse(X)
         self.X: Any = sp.csr_array(X) if self.sparse else np.ascontiguousarray(X, np.float64)
         self.lam, self.method, self.seed = lam, method, seed
