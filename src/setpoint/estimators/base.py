@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from hashlib import blake2b
@@ -19,12 +20,11 @@ from sklearn.utils.validation import check_is_fitted
 from setpoint.blackbox import BlackBox, measured_value
 from setpoint.counts import Evidence
 from setpoint.errors import InputError, warn_caller
-from setpoint.estimators import (
-    FitData,
-    given_rows,
-)
-from setpoint.estimators.batch import require_rows
-from setpoint.estimators.by_rule import DecidesByRule, Explorable
+from setpoint.estimators import FitData, given_rows
+from setpoint.estimators.batch import DecidesBatches
+from setpoint.estimators.by_rule import explored, require_rows
+from setpoint.estimators.explanation import ExplainsDecisions
+from setpoint.explorer import Explorer
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
     CheckedData,
@@ -206,7 +206,7 @@ class SearchParameters:
     verbose: int = 0
 
 
-class GoalClassifier(Explorable, DecidesByRule):
+class GoalClassifier(DecidesBatches, ExplainsDecisions):
     """What the classifiers of all families do beside predicting: fit, evaluate, report."""
 
     evidence_: Evidence | None
@@ -327,7 +327,11 @@ class GoalClassifier(Explorable, DecidesByRule):
         given: dict[str | None, tuple[Any, Any]] = {None: (X, sensitive_features)}
         for name, d in as_datasets(datasets).items():
             given[name] = rows[name].X, d.sensitive_features
-        scores = {name: self._rule_scores(*given[name], raw.get(name)) for name in inputs.tables}
+        scores: dict[str | None, NDArray[np.float64]] = {}
+        for name in inputs.tables:
+            own_X, columns = given[name]
+            own_scores = raw[name] if name in raw else self._scores(own_X)
+            scores[name] = self._beside_values(own_X, own_scores, columns)
         segments = {name: self._segments(*given[name]) for name in inputs.tables}
         decided = {name: self._shares(goal, scores[name], segments[name]) for name in scores}
         labels = inputs.classes.labels
@@ -347,8 +351,8 @@ class GoalClassifier(Explorable, DecidesByRule):
         )
         fitted = self.goal_report_
         drawn = inputs.undecided(decided) if self.rule_.randomized else 0.0
-        digest, table = getattr(self, "digest_", None), inputs.tables[None]
-        known = 0.0 if digest is None else digest.share_of(X, table.weight)
+        table = inputs.tables[None]
+        known = self._share_seen(X, table.weight)
         notes = self._unbound()
         entries = with_searched_bounds(report.constraints, goal, own)
         report = replace(
@@ -422,6 +426,66 @@ class GoalClassifier(Explorable, DecidesByRule):
             return None
         found = measured_value(metric, self._classes, rows, self.rule_, scores, segments)
         return measured_entry(metric, *found)
+
+    def explore(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        sensitive_features: Any = None,
+        baseline: Any = None,
+        by: str | Sequence[str] | None = None,
+        goal: Goal | Expression | str | None = None,
+        other_goal: Goal | Expression | str | None = None,
+        check: float | Mapping[str, Any] | None = None,
+    ) -> Explorer:
+        """A page on which the bounds of the goal are dragged; see :func:`setpoint.explore`.
+
+        Dragging is choosing, so it is done on the rows that the rule was chosen on in ``fit``, with
+        the scores of then; X and y are rows for the check. Copies and model files do not
+        hold those rows: then X and y are the rows to choose on, and `check` says which are held
+        out.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write the page; None: nowhere, and it is shown in a notebook.
+        X, y, sample_weight, sensitive_features, baseline
+            As in ``fit``.
+        by : str or sequence of str, optional
+            Columns whose groups are shown side by side. Of the rows of ``fit`` those that the goal
+            names are known.
+        goal : Goal, str or metric, optional
+            None: that of the fit.
+        other_goal : Goal, str or metric, optional
+            A second goal, beside the first.
+        check : float or dict, optional
+            Rows for the check, where X and y are those to choose on: a share of them, drawn at
+            random, or a dict of `X`, `y` and what else belongs to other rows. None: 0.3. 0: none.
+
+        Returns
+        -------
+        Explorer
+
+        Raises
+        ------
+        GoalError
+            A goal names what the rows do not have.
+        ValueError, TypeError
+            If an argument is wrong; the message names it.
+        """
+        check_is_fitted(self)
+        given = {
+            "sample_weight": sample_weight,
+            "sensitive_features": sensitive_features,
+            "baseline": baseline,
+        }
+        page = explored(self, X, y, by, goal, other_goal, given, check)
+        if path is not None:
+            page.to_html(path)
+        return page
 
     def _frontier(
         self,

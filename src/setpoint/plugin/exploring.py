@@ -264,14 +264,15 @@ def explore(
     given = GivenRows(len(values), y, *sides, beside=(scores, "scores"))
     inputs = CheckedData.check(both, known, {None: given}, None)
     inputs.require_values()
-    columns = by_columns(names, given.sensitive_features, len(values))
+    weight = inputs.tables[None].weight
+    columns = by_columns(names, given.sensitive_features, len(values), None, weight)
     held = None if not isinstance(check, Mapping) else _held(check, both, known, inputs, names)
     others = None if held is None else held[2]
     rows = scored_rows(inputs, values, both, names, columns, _GIVEN, others)
     markers = _markers(rule, rows, inputs)
     checked = None
     if held is not None:
-        checked = _checked(held, both, names, columns, rows)
+        checked = _checked(held, both, names, columns)
     elif share is not None:
         rows, checked, index = split_rows(rows, share)
         markers = [replace(m, share=m.share[index]) for m in markers]
@@ -345,27 +346,18 @@ def _held(
             beside=(check["scores"], "scores"),
         )  # fmt: skip
         held = CheckedData.check(goal, known, {None: given}, None)
-        columns = by_columns(by, given.sensitive_features, len(values))
+        weight = held.tables[None].weight
+        columns = by_columns(by, given.sensitive_features, len(values), None, weight)
     except InputError as error:
         raise InputError(f"`check`: {error}") from None
     return replace(held, codebook=inputs.rows.codebook), values, columns
 
 
 def _checked(
-    held: Held, goal: Goal, by: Sequence[str], columns: Mapping[str, Column], rows: ScoredRows
+    held: Held, goal: Goal, by: Sequence[str], columns: Mapping[str, Column]
 ) -> ScoredRows:
     inputs, values, own = held
     try:
-        out = scored_rows(inputs, values, goal, by, own, "The rows held out, as given.", columns)
+        return scored_rows(inputs, values, goal, by, own, "The rows held out, as given.", columns)
     except EmptyPopulationError as error:
         raise InputError(f"`check`: {error}") from None
-    return replace(out, groups=_aligned(out, rows))
-
-
-def _aligned(held: ScoredRows, rows: ScoredRows) -> Any:
-    """The groups of rows held out by the places of the others' values."""
-    out = []
-    for own, other in zip(held.groups, rows.groups, strict=True):
-        place = np.array([other.values.index(v) for v in own.values], np.int64)
-        out.append(replace(other, codes=place[own.codes]))
-    return tuple(out)
