@@ -303,29 +303,27 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         GoalReport
             With status "evaluated".
         """
-        given = sample_weight, sensitive_features, baseline, datasets
-        return self._evaluated(goal, X, y, *given, raw={})
+        rows = {
+            "X": X, "y": y, "sample_weight": sample_weight, "baseline": baseline,
+            "sensitive_features": sensitive_features, "datasets": datasets,
+        }  # fmt: skip
+        return self._evaluated(goal, rows, {})
 
     def _evaluated(
         self,
         goal: Goal | Expression | str | None,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        sensitive_features: Any,
-        baseline: Any,
-        datasets: Mapping[str, Any] | None,
+        whole: Mapping[str, Any],
         raw: Mapping[str | None, NDArray[np.float64]],
     ) -> GoalReport:
-        """`evaluate`, with what `_scores` gave for some of the rows."""
+        """`evaluate` for its arguments, with what `_scores` gave for some of the rows."""
         check_is_fitted(self)
-        own = self._goal()
+        own, X = self._goal(), whole["X"]
         goal = own if goal is None else as_goal(goal)
         self._check_deferring(goal)
-        rows, seen = self._seen(goal, X, y, sample_weight, sensitive_features, baseline, datasets)
+        rows, seen = self._seen(goal, **whole)
         inputs = replace(seen, decide_on=())
-        given: dict[str | None, tuple[Any, Any]] = {None: (X, sensitive_features)}
-        for name, d in as_datasets(datasets).items():
+        given: dict[str | None, tuple[Any, Any]] = {None: (X, whole.get("sensitive_features"))}
+        for name, d in as_datasets(whole.get("datasets")).items():
             given[name] = rows[name].X, d.sensitive_features
         scores: dict[str | None, NDArray[np.float64]] = {}
         for name in inputs.tables:
@@ -504,7 +502,7 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         evidence = getattr(self, "evidence_", None)
         require_rows("frontier", X, y, rows, evidence)
         if X is not None:
-            evidence = self._evidence(X, y, **rows, goal=wanted)
+            evidence = self._evidence(wanted, X=X, y=y, **rows)
         assert evidence is not None
         drawn = getattr(self, "randomized", False) if randomized is None else randomized
         return self._frontier_on(wanted, evidence, vary, values, drawn)
@@ -521,35 +519,17 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         return state
 
     # ------------------------------------------------------------------ shared steps
-    def _evidence(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        sensitive_features: Any = None,
-        baseline: Any = None,
-        datasets: Mapping[str, Any] | None = None,
-        goal: Goal | None = None,
-    ) -> Evidence:
+    def _evidence(self, goal: Goal, **rows: Any) -> Evidence:
         """Rows with the scores that the rule decides by, and the segments that it looks at."""
-        check_is_fitted(self)
-        goal = goal or self._goal()
-        rows, seen = self._seen(goal, X, y, sample_weight, sensitive_features, baseline, datasets)
-        return seen.evidence({name: self._scores(rows[name].X) for name in seen.tables})
+        given, seen = self._seen(goal, **rows)
+        return seen.evidence({name: self._scores(given[name].X) for name in seen.tables})
 
     def _seen(
-        self,
-        goal: Goal,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        sensitive_features: Any,
-        baseline: Any,
-        datasets: Mapping[str, Any] | None,
+        self, goal: Goal, *, X: Any, y: Any = None, datasets: Any = None, **sides: Any
     ) -> tuple[dict[str | None, GivenRows], CheckedData]:
         """Rows for the fitted rule, as given and checked, with the columns that it looks at."""
         sets = self._datasets(datasets, X, getattr(self, "baseline_column_", None))
-        rows = given_rows(self, goal, X, y, sample_weight, sensitive_features, baseline, sets)
+        rows = given_rows(self, goal, X, y, **sides, datasets=sets)
         decides_on = list(self.goal_report_.rule.decides_on)
         return rows, CheckedData.check(goal, self._classes, rows, decides_on)
 

@@ -395,7 +395,7 @@ def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
     if found.rule.randomized:
         key, names = classifier.draw_key_, classifier.draw_columns_
         classifier._check_drawable(rows["X"], key, names)
-    report = _flattered(report, _share_seen(classifier, rows, table.weight))
+    report = _flattered(report, classifier._share_seen(rows["X"], table.weight))
     out = _moved(classifier, found.rule, report, rows)
     out.trace_ = found.trace
     out.largest_segment_ = int(np.argmax(evidence.segment_weights))
@@ -500,16 +500,9 @@ def _scored(
     classifier: GoalClassifier, goal: Goal, rows: dict[str, Any]
 ) -> tuple[Evidence, CheckedTable]:
     """The rows with the scores that rules decide by."""
-    names = ("X", "y", "sample_weight", "sensitive_features", "baseline", "datasets")
-    given, seen = classifier._seen(goal, *(rows.get(name) for name in names))
+    given, seen = classifier._seen(goal, **rows)
     scores = {name: classifier._scores(given[name].X) for name in seen.tables}
     return seen.evidence(scores), seen.tables[None]
-
-
-def _share_seen(classifier: GoalClassifier, rows: dict[str, Any], weight: Any) -> float:
-    """The share of the rows that are rows of the fit."""
-    digest = getattr(classifier, "digest_", None)
-    return 0.0 if digest is None else float(digest.share_of(rows["X"], weight))
 
 
 def _flattered(report: GoalReport, known: float) -> GoalReport:
