@@ -502,7 +502,7 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         evidence = getattr(self, "evidence_", None)
         require_rows("frontier", X, y, rows, evidence)
         if X is not None:
-            evidence = self._evidence(wanted, X=X, y=y, **rows)
+            evidence = self._evidence(wanted, X, y, **rows)
         assert evidence is not None
         drawn = getattr(self, "randomized", False) if randomized is None else randomized
         return self._frontier_on(wanted, evidence, vary, values, drawn)
@@ -519,17 +519,17 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         return state
 
     # ------------------------------------------------------------------ shared steps
-    def _evidence(self, goal: Goal, **rows: Any) -> Evidence:
+    def _evidence(self, goal: Goal, *rows: Any, **named: Any) -> Evidence:
         """Rows with the scores that the rule decides by, and the segments that it looks at."""
-        given, seen = self._seen(goal, **rows)
+        given, seen = self._seen(goal, *rows, **named)
         return seen.evidence({name: self._scores(given[name].X) for name in seen.tables})
 
     def _seen(
-        self, goal: Goal, *, X: Any, y: Any = None, datasets: Any = None, **sides: Any
+        self, goal: Goal, X: Any, y: Any = None, *sides: Any, datasets: Any = None, **named: Any
     ) -> tuple[dict[str | None, GivenRows], CheckedData]:
         """Rows for the fitted rule, as given and checked, with the columns that it looks at."""
         sets = self._datasets(datasets, X, getattr(self, "baseline_column_", None))
-        rows = given_rows(self, goal, X, y, **sides, datasets=sets)
+        rows = given_rows(self, goal, X, y, *sides, **named, datasets=sets)
         decides_on = list(self.goal_report_.rule.decides_on)
         return rows, CheckedData.check(goal, self._classes, rows, decides_on)
 

@@ -525,7 +525,7 @@ class _Given:
         given: Mapping[str, Any],
     ) -> None:
         self.goal = goal
-        rows, self.inputs = classifier._seen(goal, X=X, y=y, **given)
+        rows, self.inputs = classifier._seen(goal, X, y, **given)
         self.scores = classifier._scores(X)
         weight, own = self.inputs.tables[None].weight, rows[None]
         self.columns = by_columns(by, own.sensitive_features, own.n_rows, X, weight)
