@@ -6,7 +6,6 @@ import sys
 import pytest
 
 from setpoint.estimators import Progress
-from setpoint.estimators.modules import LiveLine
 from setpoint.search import TracePoint
 
 NOW = TracePoint(3, 0.5, float("inf"), 0.0, 1.0)
@@ -50,8 +49,7 @@ def test_a_line_that_was_not_asked_for(monkeypatch):
 def test_a_line_is_as_wide_as_the_terminal_and_goes(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("COLUMNS", "20")
-    with LiveLine() as line:
-        line.show(lambda: "x" * 50)
+    with Progress(most=9) as progress:
+        progress(NOW)
     printed = sys.stderr.getvalue()
-    assert printed.count("x") == 19
-    assert printed.endswith("\r\x1b[K")
+    assert printed == f"\r\x1b[K{LINE[:19]}\r\x1b[K{LINE}\n"

@@ -86,17 +86,9 @@ def judged_classifier(
 ) -> JudgedModel:
     """A fitted classifier of this library, judged on rows with labels."""
     X, sides = rows["X"], rows.get("sensitive_features")
-    own = (
-        X, rows["y"], rows.get("sample_weight"), sides, rows.get("baseline"),
-        rows.get("datasets"),
-    )  # fmt: skip
-
-    def seen_by(wanted: Goal) -> tuple[dict[str | None, GivenRows], CheckedData]:
-        return clf._seen(wanted, *own)
-
-    given, seen = seen_by(goal)
+    given, seen = clf._seen(goal, **rows)
     raw = {one: known[one] if one in known else clf._scores(given[one].X) for one in seen.tables}
-    report = clf._evaluated(goal, *own, raw=raw)
+    report = clf._evaluated(goal, rows, raw)
 
     def shares_of(one: str | None) -> NDArray[np.float64]:
         own, columns = (X, sides) if one is None else (given[one].X, given[one].sensitive_features)
@@ -116,7 +108,7 @@ def judged_classifier(
         {one: shares_of(one) for one in seen.tables},
         raw[None] if cuts else None,
         "" if cuts else _NO_SCORE,
-        lambda wanted: seen_by(wanted)[1],
+        lambda wanted: clf._seen(wanted, **rows)[1],
         lambda checked: checked.evidence({one: raw[one] for one in checked.tables}),
         trace,
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from hashlib import blake2b
@@ -19,12 +20,11 @@ from sklearn.utils.validation import check_is_fitted
 from setpoint.blackbox import BlackBox, measured_on, shifted_by
 from setpoint.counts import Evidence
 from setpoint.errors import InputError, warn_caller
-from setpoint.estimators import (
-    FitData,
-    given_rows,
-)
-from setpoint.estimators.batch import require_rows
-from setpoint.estimators.by_rule import DecidesByRule, Explorable
+from setpoint.estimators import FitData, given_rows
+from setpoint.estimators.batch import DecidesBatches
+from setpoint.estimators.by_rule import explored, require_rows
+from setpoint.estimators.explanation import ExplainsDecisions
+from setpoint.explorer import Explorer
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
     CheckedData,
@@ -206,7 +206,7 @@ class SearchParameters:
     verbose: int = 0
 
 
-class GoalClassifier(Explorable, DecidesByRule):
+class GoalClassifier(DecidesBatches, ExplainsDecisions):
     """What the classifiers of all families do beside predicting: fit, evaluate, report."""
 
     evidence_: Evidence | None
@@ -303,31 +303,33 @@ class GoalClassifier(Explorable, DecidesByRule):
         GoalReport
             With status "evaluated".
         """
-        given = sample_weight, sensitive_features, baseline, datasets
-        return self._evaluated(goal, X, y, *given, raw={})
+        rows = {
+            "X": X, "y": y, "sample_weight": sample_weight, "baseline": baseline,
+            "sensitive_features": sensitive_features, "datasets": datasets,
+        }  # fmt: skip
+        return self._evaluated(goal, rows, {})
 
     def _evaluated(
         self,
         goal: Goal | Expression | str | None,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        sensitive_features: Any,
-        baseline: Any,
-        datasets: Mapping[str, Any] | None,
+        whole: Mapping[str, Any],
         raw: Mapping[str | None, NDArray[np.float64]],
     ) -> GoalReport:
-        """`evaluate`, with what `_scores` gave for some of the rows."""
+        """`evaluate` for its arguments, with what `_scores` gave for some of the rows."""
         check_is_fitted(self)
-        own = self._goal()
+        own, X = self._goal(), whole["X"]
         goal = own if goal is None else as_goal(goal)
         self._check_deferring(goal)
-        rows, seen = self._seen(goal, X, y, sample_weight, sensitive_features, baseline, datasets)
+        rows, seen = self._seen(goal, **whole)
         inputs = replace(seen, decide_on=())
-        given: dict[str | None, tuple[Any, Any]] = {None: (X, sensitive_features)}
-        for name, d in as_datasets(datasets).items():
+        given: dict[str | None, tuple[Any, Any]] = {None: (X, whole.get("sensitive_features"))}
+        for name, d in as_datasets(whole.get("datasets")).items():
             given[name] = rows[name].X, d.sensitive_features
-        scores = {name: self._rule_scores(*given[name], raw.get(name)) for name in inputs.tables}
+        scores: dict[str | None, NDArray[np.float64]] = {}
+        for name in inputs.tables:
+            own_X, columns = given[name]
+            own_scores = raw[name] if name in raw else self._scores(own_X)
+            scores[name] = self._beside_values(own_X, own_scores, columns)
         segments = {name: self._segments(*given[name]) for name in inputs.tables}
         decided = {name: self._shares(goal, scores[name], segments[name]) for name in scores}
         labels = inputs.classes.labels
@@ -347,8 +349,8 @@ class GoalClassifier(Explorable, DecidesByRule):
         )
         fitted = self.goal_report_
         drawn = inputs.rows.undecided(inputs.joined(decided)) if self.rule_.randomized else 0.0
-        digest, table = getattr(self, "digest_", None), inputs.tables[None]
-        known = 0.0 if digest is None else digest.share_of(X, table.weight)
+        table = inputs.tables[None]
+        known = self._share_seen(X, table.weight)
         notes = self._unbound()
         entries = with_searched_bounds(report.constraints, goal, own)
         report = replace(
@@ -424,6 +426,66 @@ class GoalClassifier(Explorable, DecidesByRule):
         value = bound.of_rows(shifted_by(self.rule_, scores, segments))
         return measured_entry(metric, bound, value)
 
+    def explore(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        sensitive_features: Any = None,
+        baseline: Any = None,
+        by: str | Sequence[str] | None = None,
+        goal: Goal | Expression | str | None = None,
+        other_goal: Goal | Expression | str | None = None,
+        check: float | Mapping[str, Any] | None = None,
+    ) -> Explorer:
+        """A page on which the bounds of the goal are dragged; see :func:`setpoint.explore`.
+
+        Dragging is choosing, so it is done on the rows that the rule was chosen on in ``fit``, with
+        the scores of then; X and y are rows for the check. Copies and model files do not
+        hold those rows: then X and y are the rows to choose on, and `check` says which are held
+        out.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write the page; None: nowhere, and it is shown in a notebook.
+        X, y, sample_weight, sensitive_features, baseline
+            As in ``fit``.
+        by : str or sequence of str, optional
+            Columns whose groups are shown side by side. Of the rows of ``fit`` those that the goal
+            names are known.
+        goal : Goal, str or metric, optional
+            None: that of the fit.
+        other_goal : Goal, str or metric, optional
+            A second goal, beside the first.
+        check : float or dict, optional
+            Rows for the check, where X and y are those to choose on: a share of them, drawn at
+            random, or a dict of `X`, `y` and what else belongs to other rows. None: 0.3. 0: none.
+
+        Returns
+        -------
+        Explorer
+
+        Raises
+        ------
+        GoalError
+            A goal names what the rows do not have.
+        ValueError, TypeError
+            If an argument is wrong; the message names it.
+        """
+        check_is_fitted(self)
+        given = {
+            "sample_weight": sample_weight,
+            "sensitive_features": sensitive_features,
+            "baseline": baseline,
+        }
+        page = explored(self, X, y, by, goal, other_goal, given, check)
+        if path is not None:
+            page.to_html(path)
+        return page
+
     def _frontier(
         self,
         goal: Any = None,
@@ -441,7 +503,7 @@ class GoalClassifier(Explorable, DecidesByRule):
         evidence = getattr(self, "evidence_", None)
         require_rows("frontier", X, y, rows, evidence)
         if X is not None:
-            evidence = self._evidence(X, y, **rows, goal=wanted)
+            evidence = self._evidence(wanted, X, y, **rows)
         assert evidence is not None
         drawn = getattr(self, "randomized", False) if randomized is None else randomized
         return self._frontier_on(wanted, evidence, vary, values, drawn)
@@ -458,35 +520,17 @@ class GoalClassifier(Explorable, DecidesByRule):
         return state
 
     # ------------------------------------------------------------------ shared steps
-    def _evidence(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        sensitive_features: Any = None,
-        baseline: Any = None,
-        datasets: Mapping[str, Any] | None = None,
-        goal: Goal | None = None,
-    ) -> Evidence:
+    def _evidence(self, goal: Goal, *rows: Any, **named: Any) -> Evidence:
         """Rows with the scores that the rule decides by, and the segments that it looks at."""
-        check_is_fitted(self)
-        goal = goal or self._goal()
-        rows, seen = self._seen(goal, X, y, sample_weight, sensitive_features, baseline, datasets)
-        return seen.evidence({name: self._scores(rows[name].X) for name in seen.tables})
+        given, seen = self._seen(goal, *rows, **named)
+        return seen.evidence({name: self._scores(given[name].X) for name in seen.tables})
 
     def _seen(
-        self,
-        goal: Goal,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        sensitive_features: Any,
-        baseline: Any,
-        datasets: Mapping[str, Any] | None,
+        self, goal: Goal, X: Any, y: Any = None, *sides: Any, datasets: Any = None, **named: Any
     ) -> tuple[dict[str | None, GivenRows], CheckedData]:
         """Rows for the fitted rule, as given and checked, with the columns that it looks at."""
         sets = self._datasets(datasets, X, getattr(self, "baseline_column_", None))
-        rows = given_rows(self, goal, X, y, sample_weight, sensitive_features, baseline, sets)
+        rows = given_rows(self, goal, X, y, *sides, **named, datasets=sets)
         decides_on = list(self.goal_report_.rule.decides_on)
         return rows, CheckedData.check(goal, self._classes, rows, decides_on)
 

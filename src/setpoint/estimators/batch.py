@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.array_types import Bools, Floats
-from setpoint.counts import Column, Evidence
+from setpoint.counts import Column
 from setpoint.errors import InputError, InputTypeError, listed, nearest
+from setpoint.estimators.by_rule import DecidesByRule
 from setpoint.inputs import (
     aligned,
     check_length,
@@ -27,11 +28,6 @@ from setpoint.inputs import (
     row_draws,
 )
 from setpoint.parameters import is_integer
-
-if TYPE_CHECKING:
-    from setpoint.inputs import ClassOrder
-    from setpoint.rules import Rule
-
 
 # --- How many rows a batch has room for, in all or in each group ----------------------------------
 
@@ -170,24 +166,8 @@ def _groups(by: Any, n_rows: int) -> tuple[list[Any], NDArray[np.int64]]:
 Array = NDArray[Any]
 
 
-class DecidesBatches:
+class DecidesBatches(DecidesByRule):
     """``decide_batch`` for whatever has scores and a fitted rule."""
-
-    if TYPE_CHECKING:
-        rule_: Rule
-        positive_: Any
-
-        @property
-        def _classes(self) -> ClassOrder: ...
-        def _scores(self, X: Any) -> NDArray[np.float64]: ...
-        def _segments(self, X: Any, sensitive_features: Any) -> NDArray[np.int64] | None: ...
-        def _draws_of(
-            self, X: Any, key: int, names: list[str] | None
-        ) -> NDArray[np.float64] | None: ...
-        def _beside_values(
-            self, X: Any, scores: NDArray[np.float64], sensitive_features: Any = None
-        ) -> NDArray[np.float64]: ...
-        def _named(self, codes: NDArray[np.int64]) -> Array: ...
 
     def decide_batch(
         self,
@@ -338,24 +318,3 @@ def _column_named(name: str, X: Any, sensitive_features: Any) -> Any:
             given = aligned(sensitive_features, X, "sensitive_features")
             return column_of(given, name, "by")
     return column_of(X, name, "by")
-
-
-# --- The rows that a rule was found on, or others in their place ----------------------------------
-
-
-def require_rows(
-    what: str, X: Any, y: Any, beside: Mapping[str, Any], evidence: Evidence | None
-) -> None:
-    """Refuse to go on without rows, or with a part of them."""
-    if (X is None) != (y is None):
-        raise InputError(f"{what}: `X` and `y` go together")
-    if X is not None:
-        return
-    given = ", ".join(f"`{name}`" for name, value in beside.items() if value is not None)
-    if given:
-        raise InputError(f"{what}: {given} belongs to rows that `X` and `y` give")
-    if evidence is None:
-        raise InputError(
-            f"{what}: the rows that the rule was found on are not available (copies and model "
-            "files do not hold them): give X and y"
-        )

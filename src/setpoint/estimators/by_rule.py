@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-import os
+import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from setpoint.errors import InputTypeError
-from setpoint.explorer import Explorer
-from setpoint.goals import Expression, Goal
-from setpoint.report import percent
-from setpoint.rules import segment_in_words
-from setpoint.sources import require_memory
-
-if TYPE_CHECKING:
-    from setpoint.estimators.base import GoalClassifier
-    from setpoint.inputs import ClassOrder
-    from setpoint.report import GoalReport
-    from setpoint.rules import Rule
-
-from typing import TYPE_CHECKING
-
-from setpoint.array_types import Codes, Floats
-from setpoint.counts import Column, Evidence, counted_rows
-from setpoint.errors import EmptyPopulationError, InputError, nearest
-from setpoint.estimators.batch import require_rows
+from setpoint.array_types import Codes
+from setpoint.counts import Column, Evidence, counted_rows, side_by_side
+from setpoint.errors import (
+    EmptyPopulationError,
+    GoalError,
+    InputError,
+    InputTypeError,
+    listed,
+    nearest,
+    warn_caller,
+)
 from setpoint.explorer import (
+    Explorer,
     ScoredRows,
     by_columns,
     cautions,
@@ -40,29 +36,11 @@ from setpoint.explorer import (
     markers_of,
     names_of,
     payload_of,
+    scored_rows,
     share_of,
     split_rows,
 )
-from setpoint.goals import as_goal
-from setpoint.inputs import CheckedData, GivenRows
-
-if TYPE_CHECKING:
-    from setpoint.estimators.base import GoalClassifier
-    from setpoint.inputs import ClassOrder
-    from setpoint.report import GoalReport
-    from setpoint.rules import Rule
-
-import numbers
-
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
-
-from setpoint.counts import side_by_side
-from setpoint.errors import GoalError, listed, warn_caller
-from setpoint.estimators.batch import DecidesBatches
-from setpoint.estimators.explanation import ExplainsDecisions
+from setpoint.goals import Goal, as_goal
 from setpoint.inputs import (
     ClassOrder,
     aligned,
@@ -74,30 +52,13 @@ from setpoint.inputs import (
     number_columns,
     row_draws,
 )
-from setpoint.report import GoalReport
-from setpoint.rules import Rule
+from setpoint.report import GoalReport, percent
+from setpoint.rules import Rule, segment_in_words
 from setpoint.solvers import ModelResponse
+from setpoint.sources import require_memory
 
-# --- Classifiers in a notebook: scikit-learn's diagram --------------------------------------------
-
-
-class ShowsReport(BaseEstimator):
-    """Shows the report of its last fit below its diagram."""
-
-    def _repr_html_inner(self) -> str:
-        return str(super()._repr_html_inner()) + self._shown_report()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        out: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in out:
-            out["text/html"] += self._shown_report()
-        return out
-
-    def _shown_report(self) -> str:
-        """Of a classifier that is not fitted there is none."""
-        report = getattr(self, "goal_report_", None)
-        return "" if report is None else str(report._repr_html_())
-
+if TYPE_CHECKING:
+    from setpoint.estimators.base import GoalClassifier
 
 # --- Prediction by a fitted rule: scores, segments and draws in, labels out -----------------------
 
@@ -109,7 +70,7 @@ class UnknownGroupWarning(UserWarning):
     """Rows of a group that was not there in ``fit`` were decided by another group's rule."""
 
 
-class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsReport):
+class DecidesByRule(ClassifierMixin, BaseEstimator):
     """Prediction and distribution for whatever has scores and a fitted rule."""
 
     rule_: Rule
@@ -133,6 +94,10 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
     def _scores_by_posteriors(self, posteriors: NDArray[np.float64]) -> Any:
         """`_scores` by what ``predict_proba`` gave; None where they are not made of it."""
         return None
+
+    def _unbound(self) -> tuple[str, ...]:
+        """A sentence where what was promised was promised of another model or rule."""
+        raise NotImplementedError
 
     @property
     def _answers(self) -> ModelResponse:
@@ -234,6 +199,11 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
                 "deferral_rate <= 1 the goal counts them, as neither right nor wrong"
             )
 
+    def _share_seen(self, X: Any, weight: NDArray[np.float64] | None) -> float:
+        """The share of rows that took part in the fit; 0 where that is not known."""
+        digest = getattr(self, "digest_", None)
+        return 0.0 if digest is None else float(digest.share_of(X, weight))
+
     def _shares(
         self, goal: Goal, scores: NDArray[np.float64], segments: NDArray[np.int64] | None
     ) -> NDArray[np.float64]:
@@ -255,13 +225,6 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
         answers = np.append(known, label) if same else np.array([*known.tolist(), label], object)
         return np.asarray(answers[codes])
 
-    def _rule_scores(
-        self, X: Any, sensitive_features: Any = None, raw: NDArray[np.float64] | None = None
-    ) -> NDArray[np.float64]:
-        """Scores of rows as the rule takes them; `raw` are those of `_scores`, where known."""
-        scores = self._scores(X) if raw is None else raw
-        return self._beside_values(X, scores, sensitive_features)
-
     def _beside_values(
         self, X: Any, scores: NDArray[np.float64], sensitive_features: Any = None
     ) -> NDArray[np.float64]:
@@ -273,8 +236,7 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
         known: dict[str, Column] = {}
         if given is not None:
             wanted = [name for name in names if not in_frame(X, name)]
-            given = aligned(given, X, "sensitive_features")
-            known = as_columns(given, n_rows=int(_num_samples(X)), X=X, numbers=wanted)
+            known = _columns(X, given, numbers=wanted)
         found = number_columns(dict.fromkeys(names, False), known, X, who="the rule looks at")
         return side_by_side(scores, [found[name].values for name in names])
 
@@ -290,15 +252,9 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
                 f"the rule looks at {list(names)}: pass `sensitive_features`, or name columns of X "
                 "in the constructor"
             )
-        n_rows = int(_num_samples(X))
-        columns = as_columns(
-            aligned(given, X, "sensitive_features"),
-            n_rows=n_rows,
-            X=X,
-            wanted=names,
-            free=names,
-            missing=self._answers.unknown_group == "largest",
-            who="the rule looks at",
+        missing = self._answers.unknown_group == "largest"
+        columns = _columns(
+            X, given, wanted=names, free=names, missing=missing, who="the rule looks at"
         )
         codes = self.rule_.segment_codes(columns)
         unseen = codes < 0  # a missing group is one of them
@@ -336,10 +292,8 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
                 given = list(names)
             if given is None:
                 continue
-            columns = as_columns(
-                aligned(given, X, "sensitive_features"), n_rows=int(_num_samples(X)), X=X,
-                wanted=names, free=names, missing=True, who="the promise is about groups by",
-            )  # fmt: skip
+            who = "the promise is about groups by"
+            columns = _columns(X, given, wanted=names, free=names, missing=True, who=who)
             rows = list(zip(*(columns[name].values.tolist() for name in names), strict=True))
             first = next((i for i, row in enumerate(rows) if row not in groups), None)
             if first is None:
@@ -352,6 +306,21 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
                     "of ModelResponse decides such rows, outside the promise"
                 )
             warn_caller(f"{message}; it is decided outside the promise", UnknownGroupWarning)
+
+    # ------------------------------------------------------------------ in a notebook
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._shown_report()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        out: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in out:
+            out["text/html"] += self._shown_report()
+        return out
+
+    def _shown_report(self) -> str:
+        """The report below the diagram; of a classifier that is not fitted there is none."""
+        report = getattr(self, "goal_report_", None)
+        return "" if report is None else str(report._repr_html_())
 
     # ------------------------------------------------------------------ draws
     def _key(self) -> int:
@@ -413,6 +382,33 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
             )
 
 
+def _columns(X: Any, given: Any, **how: Any) -> dict[str, Column]:
+    """The columns beside X, or of it, checked."""
+    given = aligned(given, X, "sensitive_features")
+    return as_columns(given, n_rows=int(_num_samples(X)), X=X, **how)
+
+
+# --- The rows that a rule was found on, or others in their place ----------------------------------
+
+
+def require_rows(
+    what: str, X: Any, y: Any, beside: Mapping[str, Any], evidence: Evidence | None
+) -> None:
+    """Refuse to go on without rows, or with a part of them."""
+    if (X is None) != (y is None):
+        raise InputError(f"{what}: `X` and `y` go together")
+    if X is not None:
+        return
+    given = ", ".join(f"`{name}`" for name, value in beside.items() if value is not None)
+    if given:
+        raise InputError(f"{what}: {given} belongs to rows that `X` and `y` give")
+    if evidence is None:
+        raise InputError(
+            f"{what}: the rows that the rule was found on are not available (copies and model "
+            "files do not hold them): give X and y"
+        )
+
+
 # --- The explorer of a fitted classifier: chosen on out-of-fold scores ----------------------------
 
 
@@ -449,12 +445,13 @@ def explored(
         )
     rule, n = classifier.rule_, len(classifier.classes_)
     check_curve(both, n, rule.value_columns)
-    if rule.score_columns is not None or _is_other(evidence):
+    if rule.score_columns is not None:
         raise InputError(_SEVERAL)
     held = None if X is None else _Given(classifier, both, names, X, y, given)
     warnings = cautions(both) + ([] if held is None else held.warnings(evidence is not None))
     checked: ScoredRows | None
     if evidence is not None:
+        rows = _rows_of_fit(both, evidence)
         for name in names:
             if name not in both.needs.columns.get(None, {}):
                 raise InputError(
@@ -462,9 +459,8 @@ def explored(
                     f"{name!r} ({nearest(name, both.needs.names)}); setpoint.explore takes scores "
                     "with any columns"
                 )
-        rows = ScoredRows(evidence, group_columns(evidence, both, (), {}), _OF_FIT, _old(evidence))
         share = np.asarray(evidence.distribution(rule))[:, 1]
-        checked = None if held is None else held.rows(evidence)
+        checked = None if held is None else held.rows((), like=evidence)
     else:
         assert held is not None
         other = None
@@ -472,9 +468,9 @@ def explored(
             own = {name: apart.get(name) for name in given}
             other = _Given(classifier, both, names, apart["X"], apart["y"], own)
             warnings += other.warnings(True)
-        rows = held.rows(None, other)
+        rows = held.rows(names, other)
         share = np.asarray(rule.distribution(rows.evidence.scores, held.segments))[:, 1]
-        checked = None if other is None else other.rows(rows.evidence, held)
+        checked = None if other is None else other.rows(names, held, rows.evidence)
         if share_apart:
             rows, checked, index = split_rows(rows, share_apart)
             share = share[index]
@@ -486,10 +482,18 @@ def explored(
 def explorer_on(goal: Goal, evidence: Evidence) -> Explorer:
     """The page of a goal on the rows of a fit, such as those for which no rule meets it."""
     check_curve(goal, evidence.n_classes, evidence.sees)
-    if _is_other(evidence):
-        raise InputError(_SEVERAL)
-    rows = ScoredRows(evidence, group_columns(evidence, goal, (), {}), _OF_FIT, _old(evidence))
+    rows = _rows_of_fit(goal, evidence)
     return Explorer(payload_of([goal], rows, markers=markers_of(rows, evidence.classes)))
+
+
+def _rows_of_fit(goal: Goal, evidence: Evidence) -> ScoredRows:
+    """The rows of a fit, with the deployed model's decisions where strata tell them."""
+    if evidence.n_scores is not None or evidence.credit.by_posteriors:
+        raise InputError(_SEVERAL)
+    book = evidence.codebook
+    known = [s.baseline for s in book.strata[: book.n_plain]]
+    deployed = None if None in known else np.array(known)[evidence.rows.stratum]
+    return ScoredRows(evidence, group_columns(evidence, goal, (), {}), _OF_FIT, deployed)
 
 
 def _exploring_apart(check: Any) -> tuple[Mapping[str, Any] | None, float]:
@@ -520,133 +524,32 @@ class _Given:
         y: Any,
         given: Mapping[str, Any],
     ) -> None:
-        self.classifier, self.goal, self.X = classifier, goal, X
-        rows, self.inputs = classifier._seen(goal, X, y, **given, datasets=None)
+        self.goal = goal
+        rows, self.inputs = classifier._seen(goal, X, y, **given)
         self.scores = classifier._scores(X)
-        of_rows: GivenRows = rows[None]
-        self.by = by
-        self.columns = by_columns(by, of_rows.sensitive_features, of_rows.n_rows, X)
-        self.weight = self.inputs.tables[None].weight
+        weight, own = self.inputs.tables[None].weight, rows[None]
+        self.columns = by_columns(by, own.sensitive_features, own.n_rows, X, weight)
         codes = classifier._segments(X, given["sensitive_features"])
-        self.segments: Codes | None = None if codes is None else codes[counted_rows(self.weight)]
+        self.segments: Codes | None = None if codes is None else codes[counted_rows(weight)]
+        self.seen = classifier._share_seen(X, weight)
 
     def warnings(self, is_check: bool) -> list[str]:
         """What is to be said where rows took part in the fit."""
-        digest = getattr(self.classifier, "digest_", None)
-        known = 0.0 if digest is None else digest.share_of(self.X, self.weight)
-        if not known:
-            return []
         what = "The check: " if is_check else ""
-        return [f"{what}{percent(known)} of the rows given were in the fit; they flatter the rule."]
+        said = (
+            f"{what}{percent(self.seen)} of the rows given were in the fit; they flatter the rule."
+        )
+        return [said] if self.seen else []
 
-    @property
-    def counted(self) -> Mapping[str, Column]:
-        """The columns of `by`, for the rows that count."""
-        kept = counted_rows(self.weight)
-        if isinstance(kept, slice):
-            return self.columns
-        return {n: c.take(kept) for n, c in self.columns.items()}
-
-    def rows(self, evidence: Evidence | None, other: _Given | None = None) -> ScoredRows:
+    def rows(
+        self, by: Sequence[str], other: _Given | None = None, like: Evidence | None = None
+    ) -> ScoredRows:
         """The rows with scores; as a check, counted as those to choose on are."""
-        inputs, others = self.inputs, None if other is None else other.counted
-        by = () if evidence is not None and other is None else self.by
-        if evidence is None:
-            found = inputs.evidence({None: self.scores})
-            groups = group_columns(found, self.goal, by, self.counted, others)
-            return ScoredRows(found, groups, _GIVEN, inputs.tables[None].counted.deployed)
+        inputs = self.inputs if like is None else replace(self.inputs, codebook=like.codebook)
+        others = None if other is None else other.columns
         try:
-            found = _by_codebook(inputs, evidence, self.scores)
+            return scored_rows(inputs, self.scores, self.goal, by, self.columns, _GIVEN, others)
         except EmptyPopulationError as error:
+            if like is None:
+                raise
             raise InputError(f"`X`: {error}") from None
-        groups = group_columns(found, self.goal, by, self.counted, others)
-        return ScoredRows(found, groups, _GIVEN)
-
-
-def _by_codebook(inputs: CheckedData, evidence: Evidence, scores: Floats) -> Evidence:
-    return replace(inputs, codebook=evidence.codebook).evidence({None: scores})
-
-
-def _is_other(evidence: Evidence | None) -> bool:
-    """Whether rows have more than one score, or are known by posteriors."""
-    if evidence is None:
-        return False
-    return evidence.n_scores is not None or evidence.credit.by_posteriors
-
-
-def _old(evidence: Evidence) -> Codes | None:
-    """What the deployed model decides, where strata tell it."""
-    book = evidence.codebook
-    known = [s.baseline for s in book.strata[: book.n_plain]]
-    if any(code is None for code in known):
-        return None
-    return np.array(known)[evidence.rows.stratum]
-
-
-# --- The explorer of a fitted classifier, as a method of it ---------------------------------------
-
-
-class Explorable:
-    """``explore`` for whatever has a rule over scores."""
-
-    def explore(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        X: Any = None,
-        y: Any = None,
-        sample_weight: Any = None,
-        sensitive_features: Any = None,
-        baseline: Any = None,
-        by: str | Sequence[str] | None = None,
-        goal: Goal | Expression | str | None = None,
-        other_goal: Goal | Expression | str | None = None,
-        check: float | Mapping[str, Any] | None = None,
-    ) -> Explorer:
-        """A page on which the bounds of the goal are dragged; see :func:`setpoint.explore`.
-
-        Dragging is choosing, so it is done on the rows that the rule was chosen on in ``fit``, with
-        the scores of then; X and y are rows for the check. Copies and model files do not
-        hold those rows: then X and y are the rows to choose on, and `check` says which are held
-        out.
-
-        Parameters
-        ----------
-        path : path, optional
-            Where to write the page; None: nowhere, and it is shown in a notebook.
-        X, y, sample_weight, sensitive_features, baseline
-            As in ``fit``.
-        by : str or sequence of str, optional
-            Columns whose groups are shown side by side. Of the rows of ``fit`` those that the goal
-            names are known.
-        goal : Goal, str or metric, optional
-            None: that of the fit.
-        other_goal : Goal, str or metric, optional
-            A second goal, beside the first.
-        check : float or dict, optional
-            Rows for the check, where X and y are those to choose on: a share of them, drawn at
-            random, or a dict of `X`, `y` and what else belongs to other rows. None: 0.3. 0: none.
-
-        Returns
-        -------
-        Explorer
-
-        Raises
-        ------
-        GoalError
-            A goal names what the rows do not have.
-        ValueError, TypeError
-            If an argument is wrong; the message names it.
-        """
-        # Whoever predicts needs no page.
-
-        check_is_fitted(self)
-        given = {
-            "sample_weight": sample_weight,
-            "sensitive_features": sensitive_features,
-            "baseline": baseline,
-        }
-        page = explored(cast("GoalClassifier", self), X, y, by, goal, other_goal, given, check)
-        if path is not None:
-            page.to_html(path)
-        return page

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from setpoint.errors import InputTypeError
+from setpoint.estimators.by_rule import DecidesByRule
 from setpoint.goals import column_in_words, value_in_words
 from setpoint.inputs import described
 from setpoint.report import cleaned, covered, percent
@@ -20,8 +21,6 @@ from setpoint.rules import Band, PerSegment, Threshold, segment_in_words
 if TYPE_CHECKING:
     import pandas as pd
 
-    from setpoint.inputs import ClassOrder
-    from setpoint.report import GoalReport
     from setpoint.rules import Rule
 
 
@@ -282,23 +281,8 @@ _SUM = 1e-6
 """So near to one posteriors of a row sum."""
 
 
-class ExplainsDecisions:
+class ExplainsDecisions(DecidesByRule):
     """``explain`` for whatever has scores and a fitted rule."""
-
-    if TYPE_CHECKING:
-        rule_: Rule
-        goal_report_: GoalReport
-        draw: str
-
-        @property
-        def _classes(self) -> ClassOrder: ...
-        def _rule_scores(self, X: Any, sensitive_features: Any = None) -> NDArray[np.float64]: ...
-        def _segments(self, X: Any, sensitive_features: Any) -> NDArray[np.int64] | None: ...
-        def _draws(self, X: Any) -> NDArray[np.float64]: ...
-        def _named(self, codes: NDArray[np.int64]) -> Array: ...
-        @property
-        def _defers(self) -> bool: ...
-        def _unbound(self) -> tuple[str, ...]: ...
 
     def explain(self, X: Any, *, sensitive_features: Any = None) -> Explanation:
         """Explain the decision of each row: its score, its cut-off, and how far it lies.
@@ -346,7 +330,7 @@ certified on new rows; this is said of all rows together, not of a single one.
                 "rows as a frame or an array"
             )
         rule = self.rule_
-        scores = self._rule_scores(X, sensitive_features)
+        scores = self._beside_values(X, self._scores(X), sensitive_features)
         segments = self._segments(X, sensitive_features)
         u = self._draws(X) if rule.randomized else None
         n = 1 if scores.ndim == 1 else scores.shape[1] - len(rule.value_columns)

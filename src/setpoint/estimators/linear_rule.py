@@ -18,15 +18,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from setpoint.array_types import Bools, Codes, Floats
 from setpoint.counts import Evidence
 from setpoint.errors import InputError
-from setpoint.estimators import (
-    FitData,
-    open_fit,
-)
+from setpoint.estimators import FitData, open_fit
 from setpoint.estimators.base import GoalClassifier, SearchParameters, atomic_fit
 from setpoint.goals import Goal, require_plain
-from setpoint.guarantees import (
-    Certification,
-)
+from setpoint.guarantees import Certification
 from setpoint.inputs import (
     CheckedTable,
     ClassOrder,
@@ -37,10 +32,7 @@ from setpoint.inputs import (
     two_classes,
 )
 from setpoint.parameters import is_integer
-from setpoint.report import (
-    GoalReport,
-    sentence,
-)
+from setpoint.report import GoalReport, sentence
 from setpoint.rules import Threshold
 from setpoint.search import Found
 from setpoint.solvers import Confidence, Solver

@@ -31,57 +31,40 @@ _PAUSE = 0.25
 _CLEAR = "\r\x1b[K"
 
 
-class LiveLine:
-    """One line on stderr that changes while a block runs, if stderr is a terminal."""
+class Progress:
+    """One line on stderr: calls, objective, gap and violation; a plain line at the end.
 
-    def __init__(self, shown: bool = True) -> None:
-        self.shown = shown
+    It changes while a block runs where stderr is a terminal.
+    """
+
+    def __init__(self, shown: bool = True, most: int | None = None) -> None:
+        self.shown, self.most = shown, most
         self.live = shown and sys.stderr.isatty()
         self._next = 0.0
+        self._last: TracePoint | None = None
 
-    def __enter__(self) -> LiveLine:
+    def __enter__(self) -> Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """The line goes, also where the block raises."""
+        """The line goes, also where the block raises, and the last one is written for good."""
         if self.live:
             self._write(_CLEAR)
+        if self.shown and self._last is not None:
+            self._write(self._line(self._last) + "\n")
 
-    def show(self, text: Callable[[], str]) -> None:
-        """Change the line to what is called for, but not more often than anybody can read."""
-        if not self.live or time.monotonic() < self._next:
-            return
-        self._write(_CLEAR + text()[: shutil.get_terminal_size().columns - 1])
-        self._next = time.monotonic() + _PAUSE
+    def __call__(self, now: TracePoint) -> None:
+        """Show what is known after a call, but not more often than anybody can read."""
+        self._last = now
+        if self.live and time.monotonic() >= self._next:
+            self._write(_CLEAR + self._line(now)[: shutil.get_terminal_size().columns - 1])
+            self._next = time.monotonic() + _PAUSE
 
     @staticmethod
     def _write(text: str) -> None:
         with suppress(OSError):  # a terminal that was closed: the work goes on
             sys.stderr.write(text)
             sys.stderr.flush()
-
-
-class Progress(LiveLine):
-    """Calls, objective, gap and violation on one line of stderr; a plain line at the end."""
-
-    def __init__(self, shown: bool = True, most: int | None = None) -> None:
-        super().__init__(shown)
-        self.most = most
-        self._last: TracePoint | None = None
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """The last line is written for good."""
-        super().__exit__(*error)
-        if self.shown and self._last is not None:
-            self._write(self._line(self._last) + "\n")
-
-    def __call__(self, now: TracePoint) -> None:
-        """Show what is known after a call."""
-        self._last = now
-        self.show(lambda: self._line(now))
 
     def _line(self, now: TracePoint) -> str:
         gap = abs(now.bound - now.objective)

@@ -41,46 +41,6 @@ from setpoint.report import (
 )
 from setpoint.sources import CountedRows, frame_rows_of, is_lazy, require_formula
 
-# --- Evaluating decisions that are columns of a table out of core ---------------------------------
-
-
-def evaluate_lazy(
-    goal: Goal,
-    frame: Any,
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any = None,
-    baseline: Any = None,
-    sample_weight: Any = None,
-    datasets: Mapping[str, Any] | None = None,
-    classes: Any = None,
-    pos_label: Any = None,
-    level: float,
-) -> GoalReport:
-    """The report on decisions in a table; arguments as of :func:`setpoint.evaluate`."""
-    require_formula(goal)
-    rows = frame_rows_of(
-        frame,
-        y_true,
-        sensitive_features,
-        datasets,
-        decided=y_pred,
-        weight=sample_weight,
-        baseline=baseline,
-    )
-    counted = CountedRows.first_pass(
-        goal, rows, classes=classes, pos_label=pos_label, decide_on=None
-    )
-    decided = np.concatenate(
-        [
-            counted.inputs.classes.codes(counted.tables[name].values(y_pred), "y_pred")
-            for name in counted.inputs.tables
-        ]
-    )
-    return report_on(link(goal, counted.codebook), counted.confusion(decided), level=level)
-
-
 # --- Evaluating decisions against a goal ----------------------------------------------------------
 
 
@@ -164,20 +124,28 @@ def evaluate(
     if not 0.5 < level < 1.0:
         raise InputError(f"`level` is above 0.5 and below 1, got {level}")
     table, y_true, y_pred = _given(rows, y_true, y_pred)
-    if table is not None and is_lazy(table):
-        return evaluate_lazy(
+    if table is not None and is_lazy(table):  # decisions that are columns of a table out of core
+        require_formula(as_goal(goal))
+        counted = CountedRows.first_pass(
             as_goal(goal),
-            table,
-            y_true,
-            y_pred,
-            sensitive_features=sensitive_features,
-            baseline=baseline,
-            sample_weight=sample_weight,
-            datasets=datasets,
+            frame_rows_of(
+                table,
+                y_true,
+                sensitive_features,
+                datasets,
+                decided=y_pred,
+                weight=sample_weight,
+                baseline=baseline,
+            ),
             classes=classes,
             pos_label=pos_label,
-            level=level,
+            decide_on=None,
         )
+        tables = [counted.tables[name].values(y_pred) for name in counted.inputs.tables]
+        codes = counted.inputs.classes.codes
+        decided = np.concatenate([codes(one, "y_pred") for one in tables])
+        linked = link(as_goal(goal), counted.codebook)
+        return report_on(linked, counted.confusion(decided), level=level)
     if table is not None:
         columns = columns_of(
             table,
@@ -367,15 +335,16 @@ class GoalScorer:
         if self.metric is not None:
             return self._called(self.metric, estimator, X, y, sample_weight, sensitive_features)
         goal = Goal.parse(self.goal)
+        deployed = None in goal.needs.baseline
         inputs, decisions = decided_inputs(
             goal,
             y,
             estimator.predict(X),
             sensitive_features=self._columns(goal, estimator, X, sensitive_features),
-            baseline=self._deployed(goal, estimator, baseline),
+            baseline=self._of("baseline", estimator, baseline) if deployed else None,
             sample_weight=sample_weight,
             classes=getattr(estimator, "classes_", None),
-            pos_label=self._positive(estimator),
+            pos_label=self._of("pos_label", estimator),
             X=X,
             defer_label=_defer_label(estimator),
         )
@@ -386,37 +355,38 @@ class GoalScorer:
         names = goal.needs.names
         if not names:
             return None
-        given = self._given(estimator, given)
+        given = self._of("sensitive_features", estimator, given)
         n_rows = int(_num_samples(X))
         return as_columns(given, n_rows=n_rows, X=X, wanted=names, free=names)
 
-    def _positive(self, estimator: Any) -> Any:
-        return getattr(estimator, "pos_label", None) if self.pos_label is None else self.pos_label
-
-    def _given(self, estimator: Any, given: Any) -> Any:
-        for known in (self.sensitive_features, getattr(estimator, "sensitive_features", None)):
-            given = known if given is None else given
-        return given
+    def _of(self, name: str, estimator: Any, given: Any = None) -> Any:
+        """What was routed, else what the scorer was made with, else the estimator's own."""
+        for known in (given, getattr(self, name)):
+            if known is not None:
+                return known
+        return getattr(estimator, name, None)
 
     def _called(
         self, metric: BlackBox, estimator: Any, X: Any, y: Any, weight: Any, given: Any
     ) -> float:
         """The value of a metric without a formula, higher is better."""
-        classes = classes_of(y, getattr(estimator, "classes_", None), self._positive(estimator))
-        rows = GivenRows(int(_num_samples(X)), y, weight, self._given(estimator, given), None, X)
+        classes = classes_of(
+            y, getattr(estimator, "classes_", None), self._of("pos_label", estimator)
+        )
+        rows = GivenRows(
+            int(_num_samples(X)),
+            y,
+            weight,
+            self._of("sensitive_features", estimator, given),
+            None,
+            X,
+        )
         bound = measured_on(metric, classes, rows, where=None)
         if metric.takes == "predictions":
             second: Any = classes.codes(estimator.predict(X), "predict(X)", rows.n_rows)
         else:
             second = _scorer_scores(estimator, X, classes)
         return bound.sense * value_of(bound, second)
-
-    def _deployed(self, goal: Goal, estimator: Any, given: Any) -> Any:
-        if None not in goal.needs.baseline:
-            return None
-        for known in (self.baseline, getattr(estimator, "baseline", None)):
-            given = known if given is None else given
-        return given
 
     def set_score_request(self, **requests: bool | str | None) -> Self:
         """Ask for metadata, with metadata routing, as other scorers do."""

@@ -141,13 +141,14 @@ def group_columns(
 
 
 def by_columns(
-    by: Sequence[str], sensitive_features: Any, n_rows: int, X: Any = None
+    by: Sequence[str], sensitive_features: Any, n_rows: int, X: Any, weight: Floats | None
 ) -> dict[str, Column]:
-    """The columns that `by` names, checked."""
+    """The columns that `by` names, checked, for the rows that count."""
     if not by:
         return {}
     known = as_columns(sensitive_features, n_rows=n_rows, X=X, wanted=by, who="`by` names")
-    return {name: known[name] for name in by}
+    kept = counted_rows(weight)
+    return {name: known[name].take(kept) for name in by}
 
 
 def scored_rows(
@@ -160,12 +161,9 @@ def scored_rows(
     others: Mapping[str, Column] | None = None,
 ) -> ScoredRows:
     """The rows that count, with scores, groups and the deployed model's decisions."""
-    table = inputs.tables[None]
-    kept = counted_rows(table.weight)
-    own = {n: c if isinstance(kept, slice) else c.take(kept) for n, c in columns.items()}
     evidence = inputs.evidence({None: scores})
-    groups = group_columns(evidence, goal, by, own, others)
-    return ScoredRows(evidence, groups, where, table.counted.deployed)
+    groups = group_columns(evidence, goal, by, columns, others)
+    return ScoredRows(evidence, groups, where, inputs.tables[None].counted.deployed)
 
 
 def split_rows(rows: ScoredRows, share: float) -> tuple[ScoredRows, ScoredRows, Codes]:

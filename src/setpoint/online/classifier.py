@@ -18,7 +18,6 @@ from setpoint.goals import Goal
 from setpoint.inputs import UnfittedError, aligned, check_length, frame_of
 from setpoint.online.engine import (
     Engine,
-    WaitingRow,
     as_codes,
     as_rows,
     begin,
@@ -275,7 +274,7 @@ class OnlineFClassifier(GoalClassifier):
         """
         if ids is None:
             check_is_fitted(self)
-            return self.engine_.answers[self.engine_.score(self._as_rows(X)).decided]
+            return self.engine_.answers[self.engine_.score(self._as_rows(X))[1]]
         names = names_of(ids)
         check_length(names, n_rows_of(X), "ids")
         engine = self.__dict__.get("engine_")
@@ -291,12 +290,10 @@ class OnlineFClassifier(GoalClassifier):
                 first_classes(self.goal, None, self.classes, self.pos_label),
             )
         engine.waiting.check_new(names)
-        scored = engine.score(rows)
+        _, decided = engine.score(rows)
         self._keep(engine)
-        whole = rows_of(rows)
-        kept = [WaitingRow(x, d) for x, d in zip(whole, scored.decided.tolist(), strict=True)]
-        engine.waiting.add(names, kept)
-        return np.asarray(engine.answers[scored.decided])
+        engine.waiting.add(names, rows_of(rows), decided)
+        return np.asarray(engine.answers[decided])
 
     def learn(self, ids: Any, y: Any, *, sample_weight: Any = None) -> OnlineFClassifier:
         """Learn rows that were predicted under these ids, now that their labels came.
@@ -349,44 +346,37 @@ class OnlineFClassifier(GoalClassifier):
     @property
     def goal_report_(self) -> GoalReport:  # type: ignore[override]
         """What was reached on all rows so far."""
-        self._check_begun("goal_report_")
-        return stream_report(self.engine_)
+        return stream_report(self._begun("goal_report_"))
 
     @property
     def rule_(self) -> Threshold:  # type: ignore[override]
         """The threshold as a rule."""
-        self._check_begun("rule_")
-        return Threshold(self.engine_.threshold)
+        return Threshold(self._begun("rule_").threshold)
 
     @property
     def threshold_(self) -> float:
         """The score from which on rows are decided positive."""
-        self._check_begun("threshold_")
-        return self.engine_.threshold
+        return self._begun("threshold_").threshold
 
     @property
     def n_rows_seen_(self) -> int:
         """Rows learnt; those of weight zero do not count."""
-        self._check_begun("n_rows_seen_")
-        return self.engine_.n_rows
+        return self._begun("n_rows_seen_").n_rows
 
     @property
     def n_waiting_(self) -> int:
         """Rows that wait for their labels."""
-        self._check_begun("n_waiting_")
-        return len(self.engine_.waiting)
+        return len(self._begun("n_waiting_").waiting)
 
     @property
     def n_expired_(self) -> int:
         """Rows that the buffer gave up."""
-        self._check_begun("n_expired_")
-        return self.engine_.waiting.n_expired
+        return self._begun("n_expired_").waiting.n_expired
 
     @property
     def learner_(self) -> Any:
         """The copy of `learner` that was taught; None for those of this library."""
-        self._check_begun("learner_")
-        return self.engine_.model
+        return self._begun("learner_").model
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state; the old file stays until the new one is whole.
@@ -428,8 +418,8 @@ class OnlineFClassifier(GoalClassifier):
 
     # ------------------------------------------------------------------ shared steps
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        out = self.engine_.score(self._as_rows(X)).out
-        return out[:, 0 if self.engine_.options.margin else 1]
+        out, _ = self.engine_.score(self._as_rows(X))
+        return out[:, 0 if self.engine_.state.record["margin"] else 1]
 
     def _goal(self) -> Goal:
         return self.engine_.problem.goal
@@ -447,9 +437,10 @@ class OnlineFClassifier(GoalClassifier):
     def _keep(self, engine: Engine) -> None:
         self.engine_, self.classes_, self.positive_ = engine, engine.classes, engine.labels[1]
 
-    def _check_begun(self, name: str) -> None:
+    def _begun(self, name: str) -> Engine:
         if not hasattr(self, "engine_"):
             raise AttributeError(f"{name} is there once rows were seen")
+        return self.engine_
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "engine_")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -32,25 +31,19 @@ from setpoint.inputs import (
 )
 from setpoint.online import learners as at
 from setpoint.online.learners import State
-from setpoint.online.parameters import GoalOptions, StreamGoal
-from setpoint.online.solvers import (
-    FIRST_STAGE,
-    NotFiniteError,
-    cut_score,
-    expected,
-    fofo_stages,
-    run,
-    set_cut,
-)
+from setpoint.online.parameters import StreamGoal, first_record
+from setpoint.online.solvers import NotFiniteError, cut_score, expected, run, set_cut
 
 # --- Rows and labels as kernels take them ---------------------------------------------------------
 
 
+Codes = NDArray[np.int8]
+
 _MANY = 200_000
 _LARGE = 1e200
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-_NEGATIVE: NDArray[np.int8] = np.zeros(1, np.int8)
-_POSITIVE: NDArray[np.int8] = np.ones(1, np.int8)
+_NEGATIVE: Codes = np.zeros(1, np.int8)
+_POSITIVE: Codes = np.ones(1, np.int8)
 
 
 def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -102,12 +95,12 @@ def cannot_overflow(X: Any) -> bool:
     return bool(values.size <= _MANY and float(np.vdot(values, values)) < _LARGE)
 
 
-def as_codes(y: Any, labels: tuple[Label, Label], n_rows: int) -> NDArray[np.int8]:
+def as_codes(y: Any, labels: tuple[Label, Label], n_rows: int) -> Codes:
     """Labels as 0 and 1 for (negative, positive)."""
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu":
         if len(y) == n_rows == 1 and y[0] in labels:
             return _POSITIVE if y[0] == labels[1] else _NEGATIVE
-        codes: NDArray[np.int8] = (y == labels[1]).view(np.int8)
+        codes: Codes = (y == labels[1]).view(np.int8)
         if len(y) == n_rows and (codes.all() or bool((codes | (y == labels[0])).all())):
             return codes
     found = check_labels(y, "y", classes=list(labels))[1]
@@ -127,40 +120,27 @@ class ExpiredWarning(UserWarning):
     """Labels came for rows that had been pushed out of the buffer: nothing was learnt."""
 
 
-@dataclass(frozen=True, eq=False)
-class SparseRow:
+class SparseRow(NamedTuple):
     """One row of a sparse matrix, in the parts that kernels take."""
 
     data: NDArray[Any]
     indices: NDArray[Any]
-    width: int
+    indptr: NDArray[Any]
+    shape: tuple[int, int]
 
-    @property
-    def matrix(self) -> Any:
-        """The row as others know it."""
-        return sparse.csr_matrix((self.data, self.indices, self.indptr), shape=(1, self.width))
-
-    @property
-    def indptr(self) -> NDArray[Any]:
-        """Where the row begins and ends."""
-        return np.array([0, len(self.data)], self.indices.dtype)
-
-
-@dataclass(frozen=True, eq=False)
-class WaitingRow:
-    """A row as it was predicted."""
-
-    X: Any
-    decided: int
+    @classmethod
+    def of(cls, data: NDArray[Any], indices: NDArray[Any], width: int) -> SparseRow:
+        """A row of its values and their columns."""
+        return cls(data, indices, np.array((0, len(data)), indices.dtype), (1, width))
 
 
 class Waiting:
-    """A bounded buffer of predicted rows by id, oldest first."""
+    """A bounded buffer of rows and what was decided of them by id, oldest first."""
 
     def __init__(self, size: int) -> None:
         self.size = size
         self.n_expired = 0
-        self._rows: dict[Hashable, WaitingRow] = {}
+        self._rows: dict[Hashable, tuple[Any, int]] = {}
         # The last ids that left, so that messages can tell why one is not waiting.
         self._gone: dict[Hashable, str] = {}
 
@@ -174,9 +154,9 @@ class Waiting:
             raise InputError(f"`ids`: {some(again)} were predicted already and wait for labels")
         _check_once(ids)
 
-    def add(self, ids: Sequence[Hashable], rows: Sequence[WaitingRow]) -> None:
-        """Keep rows; what is too much expires."""
-        for i, row in zip(ids, rows, strict=True):
+    def add(self, ids: Sequence[Hashable], rows: Sequence[Any], decided: Codes) -> None:
+        """Keep rows as they were decided; what is too much expires."""
+        for i, row in zip(ids, zip(rows, decided.tolist(), strict=True), strict=True):
             self._rows[i] = row
             self._gone.pop(i, None)
         while len(self._rows) > self.size:
@@ -206,8 +186,8 @@ class Waiting:
             )
         return [k for k, i in enumerate(ids) if i in self._rows]
 
-    def row(self, i: Hashable) -> WaitingRow:
-        """A row that waits."""
+    def row(self, i: Hashable) -> tuple[Any, int]:
+        """A row that waits, and what was decided of it."""
         return self._rows[i]
 
     def leave(self, i: Hashable) -> None:
@@ -223,23 +203,20 @@ class Waiting:
     def __getstate__(self) -> dict[str, Any]:
         """Rows of one kind as one matrix: by itself each would take a file in a model file."""
         state = vars(self).copy()
-        rows = list(state.pop("_rows").items())
-        state["ids"] = [i for i, _ in rows]
-        state["decided"] = np.array([r.decided for _, r in rows], np.int8)
-        state["rows"] = _stacked([r.X for _, r in rows])
-        gone = state.pop("_gone")
+        rows, gone = state.pop("_rows"), state.pop("_gone")
+        state["ids"] = list(rows)
+        state["decided"] = np.array([decided for _, decided in rows.values()], np.int8)
+        state["rows"] = _stacked([x for x, _ in rows.values()])
         state["gone"], state["why"] = list(gone), list(gone.values())
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         rest = dict(state)
-        rows = _unstacked(rest.pop("rows"))
-        self._rows = {
-            i: WaitingRow(x, decided)
-            for i, x, decided in zip(
-                rest.pop("ids"), rows, rest.pop("decided").tolist(), strict=True
-            )
-        }
+        rows, decided = rest.pop("rows"), rest.pop("decided").tolist()
+        if isinstance(rows, tuple):
+            rows = sparse.csr_matrix(*rows)
+        rows = rows if isinstance(rows, list) else rows_of(rows)
+        self._rows = dict(zip(rest.pop("ids"), zip(rows, decided, strict=True), strict=True))
         self._gone = dict(zip(rest.pop("gone"), rest.pop("why"), strict=True))
         vars(self).update(rest)
 
@@ -251,31 +228,21 @@ def _check_once(ids: Sequence[Hashable]) -> None:
 
 
 def _stacked(rows: list[Any]) -> Any:
-    """Rows of one kind and type as few arrays; else as they are."""
-    if not rows or len({_kind(x) for x in rows}) > 1 or _kind(rows[0]) is None:
+    """Rows of one kind and type as one array, or as parts and shape of one matrix; else a list."""
+    kinds = {_kind(x) for x in rows}
+    if len(kinds) != 1 or None in kinds:
         return rows
     if isinstance(rows[0], np.ndarray):
         return np.concatenate(rows)
-    return {
-        "data": np.concatenate([x.data for x in rows]),
-        "indices": np.concatenate([x.indices for x in rows]),
-        "sizes": np.array([len(x.data) for x in rows]),
-        "width": rows[0].width,
-    }
+    data, indices, _, shapes = zip(*rows, strict=True)
+    parts = np.concatenate(data), np.concatenate(indices), np.cumsum([0, *map(len, data)])
+    return parts, (len(rows), shapes[0][1])
 
 
 def _kind(x: Any) -> Any:
     if isinstance(x, SparseRow):
         return x.data.dtype, x.indices.dtype
     return x.dtype if isinstance(x, np.ndarray) else None
-
-
-def _unstacked(rows: Any) -> list[Any]:
-    if isinstance(rows, dict):
-        ends = np.cumsum(rows["sizes"])[:-1]
-        parts = zip(np.split(rows["data"], ends), np.split(rows["indices"], ends), strict=True)
-        return [SparseRow(data, indices, rows["width"]) for data, indices in parts]
-    return rows if isinstance(rows, list) else [rows[i : i + 1] for i in range(len(rows))]
 
 
 def rows_of(X: Any) -> list[Any]:
@@ -285,15 +252,13 @@ def rows_of(X: Any) -> list[Any]:
     if isinstance(X, (sparse.csr_array, sparse.csr_matrix)):
         cuts = zip(X.indptr[:-1].tolist(), X.indptr[1:].tolist(), strict=True)
         width = X.shape[1]
-        return [SparseRow(X.data[a:b].copy(), X.indices[a:b].copy(), width) for a, b in cuts]
+        return [SparseRow.of(X.data[a:b].copy(), X.indices[a:b].copy(), width) for a, b in cuts]
     rows = [_safe_indexing(X, slice(i, i + 1)) for i in range(n_rows_of(X))]
     return [x.copy() if hasattr(x, "copy") else x for x in rows]  # polars cannot be changed
 
 
 # --- Rows through a learner and a threshold, whoever wrote the learner ----------------------------
 
-
-Codes = NDArray[np.int8]
 
 _LEAST = 1e-16
 """Posteriors nearer to 0 or 1 have no other log-odds than this."""
@@ -304,18 +269,15 @@ _MOST = 1e15
 _ALL = at.SCORE | at.DECIDE | at.LEARN
 
 
-class EngineScores(NamedTuple):
-    """Log-odds and posterior of each row (N, 2), and decisions (N,)."""
-
-    out: Floats
-    decided: Codes
+Scored = tuple[Floats, Codes]
+"""Log-odds and posterior of each row (N, 2), and decisions (N,)."""
 
 
 @dataclass(eq=False)
 class Engine:
     """A learner, a threshold and what they keep of the rows."""
 
-    options: GoalOptions
+    goal: str
     labels: tuple[Label, Label]
     classes: NDArray[Any]
     state: State
@@ -325,7 +287,7 @@ class Engine:
     @cached_property
     def problem(self) -> StreamGoal:
         """The goal as a function of counts."""
-        return StreamGoal(Goal.parse(self.options.goal), self.labels)
+        return StreamGoal(Goal.parse(self.goal), self.labels)
 
     @cached_property
     def answers(self) -> NDArray[Any]:
@@ -352,58 +314,53 @@ class Engine:
         """Rows learnt; those of weight zero do not count."""
         return int(self.state.record["age"])
 
-    def score(self, X: Any) -> EngineScores:
+    def score(self, X: Any) -> Scored:
         """Score and decide rows; nothing changes."""
         scored = _empty(X)
-        if self.model is None:
-            run(self.state, X, None, None, *scored, at.SCORE | at.DECIDE)
-        else:
-            scored.out[:, 0] = self._log_odds(X)
-            run(self.state, None, None, None, *scored, at.SCORE | at.DECIDE)
+        if self.model is not None:
+            scored[0][:, 0], X = self._log_odds(X), None
+        run(self.state, X, None, None, *scored, at.SCORE | at.DECIDE)
         return scored
 
     def stream(self, X: Any, y: Codes, weight: Floats | None) -> Codes:
         """Decide each row, then learn it; the decisions."""
-        scored = _empty(X)
+        out, decided = _empty(X)
         if self.model is None:
             before = self.state if cannot_overflow(X) else self.state.copy()
             try:
-                self._run(X, y, weight, scored, _ALL)
+                self._run(X, y, weight, out, decided, _ALL)
             except NotFiniteError:
                 self.state = before
                 raise
         else:
-            for i in range(len(scored.decided)):
+            for i in range(len(decided)):
                 row = slice(i, i + 1)
-                one = EngineScores(scored.out[row], scored.decided[row])
                 x, w = _safe_indexing(X, row), None if weight is None else weight[row]
-                one.out[:, 0] = self._log_odds(x)
-                self._teach(x, y[i], w)  # it may refuse the row, which then does not count
-                self._run(None, y[row], w, one, _ALL)
-        return scored.decided
+                self._run(x, y[row], w, out[row], decided[row], _ALL)
+        return decided
 
     def learn(self, ids: Sequence[Hashable], y: Codes, weight: Floats | None) -> None:
         """Learn rows that were decided before, one by one."""
         for i, name in enumerate(ids):
-            row = self.waiting.row(name)
-            w = None if weight is None else weight[i : i + 1]
-            scored = EngineScores(np.zeros((1, 2)), np.array([row.decided], np.int8))
-            if self.model is None:
-                self._run(row.X, y[i : i + 1], w, scored, at.SCORE | at.LEARN)
-            else:
-                X = row.X.matrix if isinstance(row.X, SparseRow) else row.X
-                scored.out[:, 0] = self._log_odds(X)
-                self._teach(X, y[i], w)
-                self._run(None, y[i : i + 1], w, scored, at.SCORE | at.LEARN)
+            X, decided = self.waiting.row(name)
+            row, known = slice(i, i + 1), np.array([decided], np.int8)
+            w = None if weight is None else weight[row]
+            self._run(X, y[row], w, np.zeros((1, 2)), known, at.SCORE | at.LEARN)
             self.waiting.leave(name)
 
     def _run(
-        self, X: Any, y: Codes, weight: Floats | None, scored: EngineScores, mode: int
+        self, X: Any, y: Codes, weight: Floats | None, out: Floats, decided: Codes, mode: int
     ) -> None:
-        """Kernels, and thresholds where they ask for one."""
+        """Kernels, and thresholds where they ask for one; for the user's learner a single row."""
+        if self.model is not None:
+            if isinstance(X, SparseRow):
+                X = sparse.csr_matrix(X[:3], shape=X.shape)
+            out[:, 0] = self._log_odds(X)
+            self._teach(X, y[0], weight)  # it may refuse the row, which then does not count
+            X = None
         start, state = 0, self.state
-        while start < len(scored.decided):
-            start = run(state, X, y, weight, *scored, mode, start)
+        while start < len(decided):
+            start = run(state, X, y, weight, out, decided, mode, start)
             if state.record["due"]:
                 counts = expected(state.record)
                 set_cut(cut_score(counts, self.problem.best(counts)), state.record)
@@ -412,7 +369,7 @@ class Engine:
     def _log_odds(self, X: Any) -> Floats:
         if not self.state.tally[at.NUMBER_OF_ROWS].sum(axis=1).all():
             return np.zeros(n_rows_of(X))  # few learners score before they know both classes
-        if self.options.margin:
+        if self.state.record["margin"]:
             z: Floats = np.asarray(self.model.decision_function(X), dtype=float)
             return np.clip(self._known(z if self._positive_last else -z, 0.0), -_MOST, _MOST)
         proba = np.asarray(self.model.predict_proba(X), dtype=float)
@@ -456,9 +413,9 @@ class Engine:
         return bool(self.classes[-1] == self.labels[1])
 
 
-def _empty(X: Any) -> EngineScores:
+def _empty(X: Any) -> Scored:
     n = n_rows_of(X)
-    return EngineScores(np.empty((n, 2)), np.empty(n, np.int8))
+    return np.empty((n, 2)), np.empty(n, np.int8)
 
 
 # --- The start of a stream, and what its batches are checked against ------------------------------
@@ -470,50 +427,27 @@ _REPORTED = 10_000
 
 def begin(estimator: Any, n_features: int, classes: ClassOrder) -> Engine:
     """A stream before its first row, as the constructor's arguments ask for it."""
-    options = GoalOptions.check(estimator, classes)
-    model = None
-    if options.own:
+    record, model = first_record(estimator, classes), None
+    if not isinstance(estimator.learner, str):
         model = clone(estimator.learner, safe=False)
         known = model.get_params() if hasattr(model, "get_params") else {}
         if estimator.random_state is not None and "random_state" in known:
             seed = check_random_state(estimator.random_state).randint(2**31 - 1)
             model.set_params(random_state=seed)
     negative, positive = classes.labels
-    weights = first_weights(options, 0 if options.own else n_features)
-    state = State(_first_record(options), weights, np.zeros((options.window or _REPORTED, 3)))
-    waiting = Waiting(int(estimator.buffer_size))
-    return Engine(options, (negative, positive), classes.sorted, state, waiting, model)
+    weights = first_weights(record, n_features if model is None else 0)
+    state = State(record, weights, np.zeros((int(estimator.window or _REPORTED), 3)))
+    goal, waiting = str(as_goal(estimator.goal)), Waiting(int(estimator.buffer_size))
+    return Engine(goal, (negative, positive), classes.sorted, state, waiting, model)
 
 
-def first_weights(options: GoalOptions, n_features: int) -> Floats:
+def first_weights(record: Any, n_features: int) -> Floats:
     """The learner's weights before the first row."""
     weights = np.zeros((7, n_features + 1))
     weights[at.INVERSE] = 1.0
-    if options.learner == at.NAG:
+    if record["normalised"]:
         weights[at.INVERSE, :n_features] = at.UNSEEN
     return weights
-
-
-def _first_record(options: GoalOptions) -> Any:
-    record = np.zeros((), at.STATE)
-    for name in ("learner", "solver", "constant_step", "asks", "margin", "step", "beta2"):
-        record[name] = getattr(options, name)
-    record["windowed"] = options.window is not None
-    record["normalised"] = options.learner == at.NAG
-    record["slope"] = 1.0
-    record["smallest"] = np.inf
-    most = 1.0 / (1.0 + options.beta2)
-    if options.solver == at.HALF:
-        record["threshold"] = 0.0 if options.margin else 0.5
-        record["open"] = 1
-    elif options.solver == at.FOFO and options.n is None:
-        record["threshold"] = 0.5 * most  # as printed it starts at 0
-    record["theta"] = record["start"] = record["threshold"]
-    record["radius"] = most
-    stages, rows = (-1, int(FIRST_STAGE)) if options.n is None else fofo_stages(options.n)
-    record["stages_left"], record["stage_length"] = stages, rows
-    record["rate"] = most / math.sqrt(10.0 * rows)
-    return record
 
 
 def first_classes(goal: Any, y: Any, declared: Any, pos_label: Any) -> ClassOrder:

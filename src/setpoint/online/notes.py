@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 
 from setpoint.counts import Codebook, Confusion
-from setpoint.goals import Goal
 from setpoint.online import learners as at
 from setpoint.online.engine import Engine
 from setpoint.online.parameters import SOLVERS
@@ -125,11 +124,11 @@ _PARTS = 10
 
 def stream_report(engine: Engine) -> GoalReport:
     """The goal on all rows so far, each decided before its label was used."""
-    tally, options = engine.state.tally, engine.options
-    name = "the score" if options.margin else "the posterior"
+    record, tally = engine.state.record, engine.state.tally
+    name = "the score" if record["margin"] else "the posterior"
     rule = Threshold(engine.threshold).explain(ClassNames(engine.labels, name))
     confusion = _confusion(engine)
-    report = report_on(link(Goal.parse(options.goal), confusion.codebook), confusion)
+    report = report_on(link(engine.problem.goal, confusion.codebook), confusion)
     (tn, fp), (fn, tp) = tally[at.WEIGHT_OF_ROWS].tolist()
     (wtn, wfp), (wfn, wtp) = tally[at.WEIGHT_IN_WINDOW].tolist()
     slope, intercept, error = _calibration(engine)
@@ -138,7 +137,7 @@ def stream_report(engine: Engine) -> GoalReport:
         threshold=engine.threshold,
         prior=(tp + fn) / rows if rows else None,
         tp=tp, fp=fp, fn=fn, tn=tn,
-        window_rows=int(engine.state.record["filled"]),
+        window_rows=int(record["filled"]),
         window_value=engine.problem.value(tally[at.WEIGHT_IN_WINDOW]) if rows else None,
         window_tp=wtp, window_fp=wfp, window_fn=wfn, window_tn=wtn,
         slope=slope,
@@ -151,7 +150,7 @@ def stream_report(engine: Engine) -> GoalReport:
         report,
         search=Search(
             "online",
-            next(name for name, code in SOLVERS.items() if code == options.solver),
+            next(name for name, code in SOLVERS.items() if code == record["solver"]),
             "each row was decided by the rule of its moment, before its label was used",
         ),
         rule=RuleFacts(rule, cutoffs=(((), engine.threshold),)),
@@ -174,7 +173,7 @@ def _confusion(engine: Engine) -> Confusion:
 
 def _calibration(engine: Engine) -> tuple[float | None, float | None, float | None]:
     """Slope and intercept of the labels on the log-odds, and the mean error of posteriors."""
-    if engine.options.margin:
+    if engine.state.record["margin"]:
         return None, None, None
     bins = engine.state.bins
     negative, positive, expected = bins[at.NEGATIVE], bins[at.POSITIVE], bins[at.EXPECTED]

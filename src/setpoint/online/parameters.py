@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -13,7 +13,7 @@ from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.goals import EVERYWHERE, Goal, Label, Metric, as_goal, require_rows_alone
 from setpoint.inputs import ClassOrder
 from setpoint.online import learners as at
-from setpoint.online.solvers import LEAST_ROWS
+from setpoint.online.solvers import FIRST_STAGE, LEAST_ROWS, fofo_stages
 from setpoint.parameters import Number, check
 from setpoint.program import Accepted, link
 from setpoint.solvers import WITHOUT_FORMULA
@@ -111,64 +111,53 @@ _GIVEN = -1
 """The code of a learner of the user's: kernels never ask for it."""
 
 
-@dataclass(frozen=True)
-class GoalOptions:
-    """A goal as text, and the codes of kernels for it."""
-
-    goal: str
-    learner: int
-    solver: int
-    step: float
-    beta2: float
-    window: int | None
-    constant_step: bool
-    n: int | None
-    asks: bool
-    margin: bool
-
-    @classmethod
-    def check(cls, given: Any, classes: ClassOrder) -> GoalOptions:
-        """The options that a classifier's parameters ask for."""
-        check(given)
-        solver, learner, constant = given.solver, given.learner, given.constant_step
-        own = not isinstance(learner, str)
-        if own:
-            _check_own(given)
-        else:
-            check(given, {"learner": tuple(LEARNERS)})
-        wanted = as_goal(given.goal)
-        wanted.require_formula(WITHOUT_FORMULA)
-        negative, positive = classes.labels
-        beta = f_beta_of(wanted, positive)
-        StreamGoal(wanted, (negative, positive))  # refuses goals that no stream can be counted by
-        if beta is None and solver not in ("sketch", "half"):
-            raise InputError(
-                f"`solver={solver!r}` maximises fbeta or jaccard of the positive class, without "
-                f"constraints, and the goal is '{wanted}'; `solver='sketch'` takes it"
-            )
-        for name, needed in (("n", "fofo"), ("window", "sketch")):
-            if getattr(given, name) is not None and solver != needed:
-                raise InputError(f"`{name}` is for `solver={needed!r}`, got `solver={solver!r}`")
-        step = given.step
-        if step == "auto":
-            step = (_CONSTANT_STEPS if constant else _STEPS)["nag" if own else learner]
-        return cls(
-            str(wanted),
-            _GIVEN if own else LEARNERS[learner],
-            SOLVERS[solver],
-            float(step),
-            (1.0 if beta is None else beta) ** 2,
-            _whole(given.window),
-            constant,
-            _whole(given.n),
-            beta is None and solver == "sketch",
-            own and not hasattr(learner, "predict_proba"),
+def first_record(given: Any, classes: ClassOrder) -> Any:
+    """The record of a stream before its first row, as a classifier's parameters ask for it."""
+    check(given)
+    solver, learner, constant = given.solver, given.learner, given.constant_step
+    own = not isinstance(learner, str)
+    if own:
+        _check_own(given)
+    else:
+        check(given, {"learner": tuple(LEARNERS)})
+    wanted = as_goal(given.goal)
+    wanted.require_formula(WITHOUT_FORMULA)
+    negative, positive = classes.labels
+    beta = f_beta_of(wanted, positive)
+    StreamGoal(wanted, (negative, positive))  # refuses goals that no stream can be counted by
+    if beta is None and solver not in ("sketch", "half"):
+        raise InputError(
+            f"`solver={solver!r}` maximises fbeta or jaccard of the positive class, without "
+            f"constraints, and the goal is '{wanted}'; `solver='sketch'` takes it"
         )
-
-    @property
-    def own(self) -> bool:
-        """Whether the learner is an object of the user's."""
-        return self.learner == _GIVEN
+    for name, needed in (("n", "fofo"), ("window", "sketch")):
+        if getattr(given, name) is not None and solver != needed:
+            raise InputError(f"`{name}` is for `solver={needed!r}`, got `solver={solver!r}`")
+    record = np.zeros((), at.STATE)
+    record["learner"] = _GIVEN if own else LEARNERS[learner]
+    record["solver"] = SOLVERS[solver]
+    steps = _CONSTANT_STEPS if constant else _STEPS
+    record["step"] = steps["nag" if own else learner] if given.step == "auto" else given.step
+    record["beta2"] = (1.0 if beta is None else beta) ** 2
+    record["constant_step"] = constant
+    record["windowed"] = given.window is not None
+    record["asks"] = beta is None and solver == "sketch"
+    record["margin"] = own and not hasattr(learner, "predict_proba")
+    record["normalised"] = record["learner"] == at.NAG
+    record["slope"] = 1.0
+    record["smallest"] = np.inf
+    most = 1.0 / (1.0 + record["beta2"])
+    if solver == "half":
+        record["threshold"] = 0.0 if record["margin"] else 0.5
+        record["open"] = 1
+    elif solver == "fofo" and given.n is None:
+        record["threshold"] = 0.5 * most  # as printed it starts at 0
+    record["theta"] = record["start"] = record["threshold"]
+    record["radius"] = most
+    stages, rows = (-1, int(FIRST_STAGE)) if given.n is None else fofo_stages(int(given.n))
+    record["stages_left"], record["stage_length"] = stages, rows
+    record["rate"] = most / math.sqrt(10.0 * rows)
+    return record
 
 
 def _check_own(given: Any) -> None:
@@ -195,7 +184,3 @@ def _check_own(given: Any) -> None:
             raise InputError(
                 f"{quoted(name)} is for the learners of this library; your own has its own step"
             )
-
-
-def _whole(x: Any) -> int | None:
-    return None if x is None else int(x)

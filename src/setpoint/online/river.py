@@ -8,18 +8,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from math import fsum, isfinite, nan
 from reprlib import repr as short
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, nearest
 from setpoint.goals import as_goal
 from setpoint.inputs import check_weight, two_classes
 from setpoint.online import learners as at
 from setpoint.online.classifier import OnlineFClassifier
-from setpoint.online.engine import begin, first_weights
+from setpoint.online.engine import SparseRow, begin, first_weights
 from setpoint.online.notes import stream_report
 from setpoint.online.solvers import run
 from setpoint.report import GoalReport
@@ -234,23 +233,9 @@ class OnlineF(base.Classifier):
         while room < len(self._rows):
             room *= 2
         if room > old:
-            wider = first_weights(self._engine.options, room)
+            wider = first_weights(state.record, room)
             wider[:, :old], wider[:, -1] = state.weights[:, :old], state.weights[:, -1]
             state.weights = wider
-
-
-class _Row(NamedTuple):
-    """A matrix of one row in compressed sparse rows."""
-
-    data: Floats
-    indices: Columns
-    indptr: Columns
-    shape: tuple[int, int]
-
-    @classmethod
-    def of(cls, data: Floats, columns: Columns) -> _Row:
-        n = len(data)
-        return cls(data, columns, np.array((0, n), np.int32), (1, n))
 
 
 class _RowsOfDicts:
@@ -259,8 +244,8 @@ class _RowsOfDicts:
     def __init__(self, columns: dict[Hashable, int] | None = None) -> None:
         self._columns = {} if columns is None else columns
         # Rows are predicted, then learnt, and most have the names of the row before.
-        empty = _Row.of(np.empty(0), np.empty(0, np.int32))
-        self._last: tuple[Any, tuple[Hashable, ...], _Row] = {}, (), empty
+        empty = SparseRow.of(np.empty(0), np.empty(0, np.int32), 0)
+        self._last: tuple[Any, tuple[Hashable, ...], SparseRow] = {}, (), empty
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -268,7 +253,7 @@ class _RowsOfDicts:
     def __reduce__(self) -> tuple[Any, ...]:
         return _RowsOfDicts, (self._columns,)
 
-    def read(self, x: dict[Hashable, Any], *, new: bool) -> _Row:
+    def read(self, x: dict[Hashable, Any], *, new: bool) -> SparseRow:
         """The row of a dict. Names that never came get columns if `new`, or are left out."""
         last, names, row = self._last
         try:
@@ -285,7 +270,7 @@ class _RowsOfDicts:
             data = np.array([_number(name, value) for name, value in x.items()])
         found = tuple(x)
         if found == names:
-            row = _Row(data, row.indices, row.indptr, row.shape)
+            row = SparseRow(data, row.indices, row.indptr, row.shape)
         else:
             try:
                 columns = self._known(found)
@@ -296,7 +281,7 @@ class _RowsOfDicts:
                 for name in found:
                     self._columns.setdefault(name, len(self._columns))
                 columns = self._known(found)
-            row = _Row.of(data, columns)
+            row = SparseRow.of(data, columns, len(self))
         # Other numbers than Python's may change while they are kept.
         self._last = dict(x) if type(total) is float else None, found, row
         return row

@@ -22,7 +22,6 @@ from setpoint.goals import Goal, Metric
 from setpoint.guarantees import (
     Promise,
     RuleTests,
-    promise_of,
     times_of,
 )
 from setpoint.inputs import (

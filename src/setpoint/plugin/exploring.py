@@ -276,7 +276,8 @@ def explore(
     given = GivenRows(len(values), y, *sides, beside=(scores, "scores"))
     inputs = CheckedData.check(both, known, {None: given}, None)
     inputs.require_values()
-    columns = by_columns(names, given.sensitive_features, len(values))
+    weight = inputs.tables[None].weight
+    columns = by_columns(names, given.sensitive_features, len(values), None, weight)
     held = None if not isinstance(check, Mapping) else _held(check, both, known, inputs, names)
     others = None if held is None else held[2]
     rows = scored_rows(inputs, values, both, names, columns, _GIVEN, others)
@@ -361,7 +362,8 @@ def _held(
             beside=(check["scores"], "scores"),
         )  # fmt: skip
         held = CheckedData.check(goal, known, {None: given}, None)
-        columns = by_columns(by, given.sensitive_features, len(values))
+        weight = held.tables[None].weight
+        columns = by_columns(by, given.sensitive_features, len(values), None, weight)
     except InputError as error:
         raise InputError(f"`check`: {error}") from None
     return replace(held, codebook=inputs.rows.codebook), values, columns
@@ -494,8 +496,7 @@ def _scored(
     classifier: GoalClassifier, goal: Goal, rows: dict[str, Any]
 ) -> tuple[Evidence, CheckedData]:
     """The rows with the scores that rules decide by."""
-    names = ("X", "y", "sample_weight", "sensitive_features", "baseline", "datasets")
-    given, seen = classifier._seen(goal, *(rows.get(name) for name in names))
+    given, seen = classifier._seen(goal, **rows)
     scores = {name: classifier._scores(given[name].X) for name in seen.tables}
     return seen.evidence(scores), seen
 

@@ -15,7 +15,6 @@ from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
-from setpoint.array_types import Floats
 from setpoint.counts import (
     BinCounts,
     Binning,

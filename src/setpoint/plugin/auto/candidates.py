@@ -13,6 +13,8 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
+from setpoint.plugin.auto.judge import Judge, Judged
+from setpoint.plugin.parameters import Options
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -24,9 +26,7 @@ from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, listed, warn_caller
 from setpoint.estimators import AsFloats, Fold
 from setpoint.inputs import CheckedData, frame_of, some
-from setpoint.plugin.auto.judge import Judge, Judged
 from setpoint.plugin.fit.crossfit import CrossFit, Response, fit_fold
-from setpoint.plugin.parameters import Options
 from setpoint.report import Section, number
 from setpoint.search import StoppedWarning, now
 

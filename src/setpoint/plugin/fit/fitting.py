@@ -27,7 +27,7 @@ from setpoint.estimators import (
     same_content,
 )
 from setpoint.goals import TABLE, Goal, Metric, walk
-from setpoint.guarantees import Certification, Tries
+from setpoint.guarantees import Certification
 from setpoint.inputs import CheckedData, DecideOn, column_names, in_frame, some
 from setpoint.plugin.fit.candidates import ModelChoice
 from setpoint.plugin.fit.crossfit import (

@@ -139,8 +139,8 @@ class OperatingPointDisplay:
         """
         _check(kind)
         known = fitted(clf)
-        evidence = known._evidence(X, y, sample_weight, sensitive_features, baseline, datasets)
-        goal = Goal.parse(known.goal_report_.goal)
+        goal, sides = known._goal(), (sample_weight, sensitive_features, baseline)
+        evidence = known._evidence(goal, X, y, *sides, datasets=datasets)
         return cls(_points(goal, evidence, known.rule_), goal).plot(ax, kind=kind)
 
     @classmethod
