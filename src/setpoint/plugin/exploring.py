@@ -386,8 +386,7 @@ def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
     if found.rule.randomized:
         key, names = classifier.draw_key_, classifier.draw_columns_
         classifier._check_drawable(rows["X"], key, names)
-    digest = getattr(classifier, "digest_", None)
-    known = 0.0 if digest is None else float(digest.share_of(rows["X"], inputs.tables[None].weight))
+    known = classifier._share_seen(rows["X"], inputs.tables[None].weight)
     # Where some of these rows are rows of the fit, the report is flattered.
     entries = tuple(replace(e, seen=known > 0.0) for e in report.constraints)
     report = replace(report, counts=replace(report.counts, seen=known), constraints=entries)

@@ -15,7 +15,7 @@ from setpoint.counts import ChangedTableError, Confusion
 from setpoint.errors import GoalError, InputError, InputTypeError, without_races
 from setpoint.estimators import check_ranges, decide, heard, promised
 from setpoint.goals import Expression, Goal, as_goal
-from setpoint.guarantees import Certification, check_enough, monotone_constraints, promise_of
+from setpoint.guarantees import Certification, Promise, check_enough, monotone_constraints
 from setpoint.inputs import (
     CheckedData,
     ClassOrder,
@@ -394,7 +394,7 @@ def solve_counted(
         def note(step: CountPass) -> None:
             passes.note(step)
             if checkpoint is not None:
-                checkpoint.write(counted.by, counted.counts, step.tally)
+                checkpoint.write(counted.tables, step.tally)
 
         found, step = solve_tallied(
             linked,
@@ -437,7 +437,7 @@ def _check_elsewhere(goal: Goal, y: Any, options: Options) -> None:
 
 def _refuse_many(counted: CountedRows) -> None:
     if counted.codebook.n_classes > 2:
-        labels = counted.classes.sorted.tolist()
+        labels = counted.inputs.classes.sorted.tolist()
         raise InputError(
             f"`scores`: y holds {len(labels)} classes ({some(labels)}), and rules for two are "
             "found on a table elsewhere; read its rows into memory"
@@ -446,14 +446,15 @@ def _refuse_many(counted: CountedRows) -> None:
 
 def _check_promise(whole: CountedRows, options: Options, settings: Confidence) -> None:
     """Refuse what counts of all rows cannot certify."""
-    linked, tally = link(whole.goal, whole.codebook), whole.tally()
-    promise = promise_of(linked, settings)
+    goal = whole.inputs.goal
+    linked, tally = link(goal, whole.codebook), whole.tally()
+    promise = Promise.of(linked, settings)
     check_enough(promise, tally, settings)
     if options.randomized is False and monotone_constraints(tally, promise.tests(tally.marginals)):
         return
     raise GoalError(
         "`confidence`: on a table elsewhere rules are certified whose constraints only loosen as "
-        f"a threshold moves one way, such as a floor on recall, and '{whole.goal}' has others, or "
+        f"a threshold moves one way, such as a floor on recall, and '{goal}' has others, or "
         "its rule may draw: solve without it there, read scores and labels of rows that had no "
         "part in it into memory, and give them to setpoint.certify"
     )

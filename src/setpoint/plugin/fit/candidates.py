@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -16,10 +16,10 @@ from sklearn.pipeline import Pipeline
 from setpoint.errors import InputError, InputTypeError, listed
 from setpoint.estimators import AsFloats
 from setpoint.inputs import frame_of, some
-from setpoint.report import Picture, number, plain, read, section
+from setpoint.report import Section, number
 
 if TYPE_CHECKING:
-    from setpoint.report import Facts
+    pass
 
 
 # --- What is done to numbers ----------------------------------------------------------------------
@@ -255,9 +255,8 @@ class TriedModel:
     fails: bool = False
 
 
-@section
 @dataclass(frozen=True)
-class ModelChoice:
+class ModelChoice(Section):
     r"""Which model was chosen, among which, and by how much.
 
     Examples
@@ -293,16 +292,6 @@ class ModelChoice:
         out = f"the model is {self.chosen}, chosen among {len(self.tried)} under the goal"
         return f"{out}; {self.stopped}" if self.stopped else out
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists and scalars."""
-        out: dict[str, Any] = plain(self)
-        return out
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> ModelChoice:
-        """The choice that :meth:`to_dict` wrote."""
-        return read(cls, data)
-
     def lines(self) -> Sequence[str]:
         """The choice, then a line for each model."""
         out = [f"Chosen: {self.chosen}. {self._reason}"]
@@ -315,10 +304,6 @@ class ModelChoice:
         if self.stopped and self.chosen:
             out.append(f"{self.stopped[0].upper()}{self.stopped[1:]}.")
         return out
-
-    def pictures(self, facts: Facts) -> Iterable[Picture]:
-        """It has none."""
-        return ()
 
     @property
     def _is_alone(self) -> bool:
