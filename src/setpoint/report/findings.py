@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -365,25 +365,19 @@ def _behind(facts: Facts, entry: Entry, constraint: Constraint) -> str:
     small = smallest_group(constraint, facts.groups)
     if small is not None:
         return f"{small.rows:,} in the smallest group, {small.name}"
-    over_classes = any(_over_classes(e) for e in walk(constraint.lhs))
-    sizes = list(_sizes(facts))
-    if over_classes and sizes:
-        label, size = min(sizes, key=lambda pair: pair[1])
-        return f"{count(size)} in the smallest class, {label!r}"
+    counts = facts.counts
+    sizes = {label: counts.of_class(code) for code, label in enumerate(counts.classes)}
+    held = {label: size for label, size in sizes.items() if size > 0}
+    # The smallest class decides how much what weighs all classes the same varies.
+    if held and any(
+        not e.columns
+        if isinstance(e, Reduce)
+        else isinstance(e, Metric) and e.name in _OVER_CLASSES
+        for e in walk(constraint.lhs)
+    ):
+        label = min(held, key=lambda one: held[one])
+        return f"{count(held[label])} in the smallest class, {label!r}"
     return f"{entry.effective_rows:,.0f} decide it"
-
-
-def _over_classes(e: Expression) -> bool:
-    """Whether the smallest class decides how much an expression varies."""
-    if isinstance(e, Reduce):
-        return not e.columns
-    return isinstance(e, Metric) and e.name in _OVER_CLASSES
-
-
-def _sizes(facts: Facts) -> Iterator[tuple[object, float]]:
-    for code, label in enumerate(facts.counts.classes):
-        if facts.counts.of_class(code) > 0:
-            yield label, facts.counts.of_class(code)
 
 
 def sentence(text: str) -> str:

@@ -43,7 +43,6 @@ from setpoint.report.entry import (
     BoundSide,
     CountedGoal,
     Entry,
-    GroupMetric,
     entries_on,
     group_row,
     lone_group,
@@ -254,7 +253,9 @@ def report_on(
     measured = BoundSide(None) if objective is not None else counted.objective
     counted.check_reachable()
     bounds = [measured, *(sides.left for sides in counted.constraints)]
-    notes = [*_gaps(goal, bounds), *_without_rows(counted.metrics), *_alone(linked, counted)]
+    absent = [m for m in counted.metrics if m.why and m.compared]
+    notes = [f"{m.metric} in {m.name}: not evaluated: {m.why}" for m in absent]
+    notes = [*_gaps(goal, bounds), *notes, *_alone(linked, counted)]
     if objective is None:
         objective = counted.entry(str(goal.objective), measured, level)
     return GoalReport(
@@ -311,12 +312,6 @@ def _gaps(goal: Goal, bounds: Sequence[BoundSide]) -> list[str]:
     ]
 
 
-def _without_rows(metrics: Sequence[GroupMetric]) -> list[str]:
-    return [
-        f"{m.metric} in {m.name}: not evaluated: {m.why}" for m in metrics if m.why and m.compared
-    ]
-
-
 def _counts(confusion: Confusion) -> Counts:
     """The rows of X by true and decided class."""
     plain = [i for i, stratum in enumerate(confusion.strata) if stratum.measure is None]
@@ -328,7 +323,7 @@ def _counts(confusion: Confusion) -> Counts:
 def _prices(linked: LinkedGoal, counted: CountedGoal, objective: BoundSide) -> tuple[Section, ...]:
     """What the decisions cost, and what deciding every row alike would; where there are prices."""
     goal, bound = linked.goal, objective.bound
-    if bound is None or not _adds_up(goal.objective) or unit_of(goal.objective) != "amount":
+    if bound is None or unit_of(goal.objective) != "amount" or not _adds_up(goal.objective):
         return ()
     confusion = counted.confusion
     n_labels = len(linked.codebook.labels)
