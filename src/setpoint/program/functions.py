@@ -28,8 +28,9 @@ _QUIET = np.errstate(all="ignore")
 
 def pick(condition: Any, then: End, otherwise: End) -> End:
     """One of two, box by box."""
-    found: Any = np.where(condition, then, otherwise)
-    return found[()]
+    if isinstance(condition, np.ndarray):
+        return np.where(condition, then, otherwise)
+    return then if condition else otherwise
 
 
 def _size(a: End, b: End) -> Range:
