@@ -74,6 +74,9 @@ class RateFunction(ABC):
     is_kinked = False
     """Whether its own gradient jumps."""
 
+    number: float | None = None
+    """Its value where it is written as a number."""
+
     children: tuple[RateFunction, ...] = ()
     """The functions this one is made of."""
 
@@ -188,6 +191,7 @@ class Affine(RateFunction):
         self.terms = {j: a for j, a in terms.items() if a != 0.0}
         self.features = frozenset(self.terms)
         self.const = float(const)
+        self.number = None if self.terms else self.const
         self.boxes = boxes or {}
         low = high = 0.0
         for j, a in self.terms.items():
