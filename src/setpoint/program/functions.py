@@ -210,7 +210,8 @@ class Affine(RateFunction):
 
     def gradient(self, v: Floats) -> Floats:
         out = np.zeros(len(v))
-        out[list(self.terms)] = list(self.terms.values())
+        for j, a in self.terms.items():
+            out[j] = a
         return out
 
     def smallest_floored_argument(self, v: Floats) -> float:

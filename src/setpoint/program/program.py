@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import count
 
 import numpy as np
@@ -308,7 +309,7 @@ class Program:
         """The rates (d,) at counts (strata, n + 1, n)."""
         return self.table.of(counts)
 
-    @property
+    @cached_property
     def score(self) -> fn.RateFunction:
         """The objective as a function of which more is better."""
         return algebra.scaled(self.sense, self.objective)
