@@ -165,6 +165,11 @@ _PIECES = re.compile(
 )
 _WORDS = re.compile(r"with|confidence|\s", re.IGNORECASE)
 _SPELLED = {"space": " ", "ge": ">=", "least": ">=", "le": "<=", "most": "<=", "and": "and"}
+_REFUSED = {
+    "rank": AT_K,
+    "level": "a level that is kept is a bound, as in 'maximize recall subject to precision >= 0.9'",
+    "unsure": f"a confidence is a number above 0 and below 1 after a constraint, {CONFIDENCE}",
+}
 _OPEN, _CLOSED = ("(", "[", "{"), (")", "]", "}")
 
 
@@ -188,18 +193,8 @@ class SourceText:
                 continue
             if kind == "triple" or piece in ("#", "\0", ";", "\\"):
                 fail(text, f"the character {piece!r} has no meaning here", match.start())
-            if kind == "rank":
-                fail(text, f"{piece!r}: {AT_K}", match.start())
-            if kind == "level":
-                bound = "'maximize recall subject to precision >= 0.9'"
-                fail(
-                    text,
-                    f"{piece.strip()!r}: a level that is kept is a bound, as in {bound}",
-                    match.start(),
-                )
-            if kind == "unsure":
-                what = "a confidence is a number above 0 and below 1 after a constraint"
-                fail(text, f"{piece.strip()!r}: {what}, {CONFIDENCE}", match.start())
+            if kind in _REFUSED:
+                fail(text, f"{piece.strip()!r}: {_REFUSED[kind]}", match.start())
             if kind == "sure":
                 self.sure[-1].append(match.start())
                 number = _WORDS.sub("", piece)
@@ -561,25 +556,19 @@ class _Reader:
 
     def label(self, node: ast.expr) -> Any:
         """A label or a number; a bare name stands for its text."""
-        if isinstance(node, ast.Name):
-            return node.id
-        sign = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
-        inner = node.operand if isinstance(node, ast.UnaryOp) and sign else node
-        value = inner.value if isinstance(inner, ast.Constant) else None
-        if isinstance(value, (str, bool)) and not sign:
-            return value
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return self.build(node, lambda: plain_label(-value if sign else value, "a number"))
-        if isinstance(inner, ast.Constant) and inner.value is None:
-            self.fail(
-                node,
-                "None marks a missing value: fill such rows in, for example with 'unknown', and "
-                "name that",
-            )
-        return self.fail(
-            node,
-            f"this ({type(node).__name__.lower()}) cannot stand here: a label, a number or a dict of them can",
-        )
+        sign, inner = 1, node
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            sign, inner = -1, node.operand
+        match inner:
+            case ast.Name(id=name) | ast.Constant(value=str() | bool() as name) if sign > 0:
+                return name
+            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+                return self.build(node, lambda: plain_label(sign * number, "a number"))
+            case ast.Constant(value=None):
+                why = "None marks a missing value: fill such rows in, for example with 'unknown', and name that"
+            case _:
+                why = f"this ({type(node).__name__.lower()}) cannot stand here: a label, a number or a dict of them can"
+        return self.fail(node, why)
 
 
 def _is_at_most(node: ast.expr) -> bool:

@@ -27,7 +27,6 @@ _NOTHING = 1e-12
 """Share of a kind that is nothing: sums of weights in another order differ by it."""
 _FEW = 4
 """Up to so many kinds, one product after the other: the same bits for one S as among many."""
-_ONE = fn.Affine({}, 1.0)
 
 
 class AcceptedRates:
@@ -102,7 +101,8 @@ def _ratios(
     forms, offsets = list[tuple[Floats, Floats]](), list[float]()
     for x in (score, *(function for function, _, _ in bounds)):
         if isinstance(x, fn.Affine):
-            forms.append((form(x), form(_ONE)))
+            above = form(x)
+            forms.append((above, np.eye(1, len(above), len(above) - 1)[0]))
             offsets.append(0.0)
         elif isinstance(x, fn.Ratio) and x.at_zero == x.offset:
             forms.append((form(x.above), form(x.below)))

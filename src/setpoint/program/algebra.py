@@ -77,48 +77,40 @@ def _join(ratios: list[fn.Ratio], new: fn.Ratio) -> None:
 
 def multiply(x: fn.RateFunction, y: fn.RateFunction) -> fn.RateFunction:
     """The product."""
-    if isinstance(x, fn.Affine) and x.is_constant:
-        return scaled(x.const, y)
-    if isinstance(y, fn.Affine) and y.is_constant:
-        return scaled(y.const, x)
+    if x.number is not None:
+        return scaled(x.number, y)
+    if y.number is not None:
+        return scaled(y.number, x)
     return fn.ProductNode((x, y))
 
 
 def divide(x: fn.RateFunction, y: fn.RateFunction) -> fn.RateFunction:
     """The quotient; fractional wherever numerator and denominator allow it."""
-    if isinstance(y, fn.Affine) and y.is_constant:
-        if y.const == 0.0:
-            # 0/0 is 0; anything else over 0 is left to the exact value.
-            return constant(0.0) if _is_zero(x) else fn.QuotientNode((x, y))
-        return scaled(1.0 / y.const, x)
+    if y.number == 0.0:
+        # 0/0 is 0; anything else over 0 is left to the exact value.
+        return constant(0.0) if x.number == 0.0 else fn.QuotientNode((x, y))
+    if y.number is not None:
+        return scaled(1.0 / y.number, x)
     if isinstance(x, fn.Affine) and isinstance(y, fn.Affine):
         if y.low >= -_TINY:
             return fn.Ratio(x, y)
         if y.high <= _TINY:
             return fn.Ratio(x.scaled(-1.0), y.scaled(-1.0))
     if isinstance(y, fn.Ratio) and y.offset == 0.0 and y.at_zero == 0.0:
-        shared = isinstance(x, fn.Ratio) and x.offset == x.at_zero == 0.0
-        if (
-            isinstance(x, fn.Ratio)
-            and shared
-            and x.below.same_as(y.below)
-            and y.above.low >= -_TINY
-        ):
+        rises = y.above.low >= -_TINY
+        plain = isinstance(x, fn.Ratio) and x.offset == x.at_zero == 0.0
+        if isinstance(x, fn.Ratio) and plain and rises and x.below.same_as(y.below):
             return fn.Ratio(x.above, y.above)
-        if isinstance(x, fn.Affine) and x.is_constant and y.above.low >= -_TINY:
-            zero = math.copysign(fn.INF, x.const) if x.const else 0.0
-            return fn.Ratio(y.below.scaled(x.const), y.above, 0.0, zero)
+        if x.number is not None and rises:
+            zero = math.copysign(fn.INF, x.number) if x.number else 0.0
+            return fn.Ratio(y.below.scaled(x.number), y.above, 0.0, zero)
     return fn.QuotientNode((x, y))
-
-
-def _is_zero(x: fn.RateFunction) -> bool:
-    return isinstance(x, fn.Affine) and x.is_constant and x.const == 0.0
 
 
 def absolute(x: fn.RateFunction) -> fn.RateFunction:
     """The absolute value."""
-    if isinstance(x, fn.Affine) and x.is_constant:
-        return constant(abs(x.const))
+    if x.number is not None:
+        return constant(abs(x.number))
     if x.low >= 0:
         return x
     return scaled(-1.0, x) if x.high <= 0 else fn.Absolute((x,))
@@ -126,22 +118,18 @@ def absolute(x: fn.RateFunction) -> fn.RateFunction:
 
 def logarithm(x: fn.RateFunction) -> fn.RateFunction:
     """The natural logarithm; log(c/B) is written log c - log B, which is convex."""
-    if isinstance(x, fn.Affine) and x.is_constant:
-        return constant(math.log(x.const)) if x.const > 0 else fn.Log((x,))
-    if (
-        isinstance(x, fn.Ratio)
-        and x.offset == x.at_zero == 0.0
-        and x.above.is_constant
-        and x.above.const > 0
-    ):
-        return add([(1.0, constant(math.log(x.above.const))), (-1.0, fn.Log((x.below,)))])
+    if x.number is not None and x.number > 0.0:
+        return constant(math.log(x.number))
+    plain = isinstance(x, fn.Ratio) and x.offset == x.at_zero == 0.0
+    if isinstance(x, fn.Ratio) and plain and (x.above.number or 0.0) > 0.0:
+        return add([(1.0, logarithm(x.above)), (-1.0, fn.Log((x.below,)))])
     return fn.Log((x,))
 
 
 def root(x: fn.RateFunction) -> fn.RateFunction:
     """The square root; of a product of concave functions it is their geometric mean."""
-    if isinstance(x, fn.Affine) and x.is_constant:
-        return constant(math.sqrt(max(x.const, 0.0)))
+    if x.number is not None:
+        return constant(math.sqrt(max(x.number, 0.0)))
     if isinstance(x, fn.ProductNode) and all(c.shape.concave and c.low >= 0 for c in x.children):
         return fn.PowerMean(0, x.children)
     return fn.Sqrt((x,))
@@ -165,7 +153,7 @@ def reduced(
     if issubclass(node, (fn.Max, fn.Min)):
         if len(xs) == 1:
             return xs[0]
-        if all(isinstance(x, fn.Affine) and x.is_constant for x in xs):
+        if all(x.number is not None for x in xs):
             return constant((max if node is fn.Max else min)(x.low for x in xs))
     return node(xs)
 

@@ -28,8 +28,9 @@ _QUIET = np.errstate(all="ignore")
 
 def pick(condition: Any, then: End, otherwise: End) -> End:
     """One of two, box by box."""
-    found: Any = np.where(condition, then, otherwise)
-    return found[()]
+    if isinstance(condition, np.ndarray):
+        return np.where(condition, then, otherwise)
+    return then if condition else otherwise
 
 
 def _size(a: End, b: End) -> Range:
@@ -72,6 +73,9 @@ class RateFunction(ABC):
 
     is_kinked = False
     """Whether its own gradient jumps."""
+
+    number: float | None = None
+    """Its value where it is written as a number."""
 
     children: tuple[RateFunction, ...] = ()
     """The functions this one is made of."""
@@ -187,6 +191,7 @@ class Affine(RateFunction):
         self.terms = {j: a for j, a in terms.items() if a != 0.0}
         self.features = frozenset(self.terms)
         self.const = float(const)
+        self.number = None if self.terms else self.const
         self.boxes = boxes or {}
         low = high = 0.0
         for j, a in self.terms.items():
@@ -205,7 +210,8 @@ class Affine(RateFunction):
 
     def gradient(self, v: Floats) -> Floats:
         out = np.zeros(len(v))
-        out[list(self.terms)] = list(self.terms.values())
+        for j, a in self.terms.items():
+            out[j] = a
         return out
 
     def smallest_floored_argument(self, v: Floats) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import count
 
 import numpy as np
@@ -47,10 +48,11 @@ class RowBuilder:
 
     def bound(self, x: fn.RateFunction, k: fn.Affine | float, sign: float) -> list[fn.Affine]:
         """Rows that hold exactly where ``sign * (x - k) >= 0``: a floor k, or a cap with -1."""
-        if not math.isfinite(k.const if isinstance(k, fn.Affine) else k):
+        k = k if isinstance(k, fn.Affine) else fn.Affine({}, k)
+        if not math.isfinite(k.const):
             raise NotLinearError
         if isinstance(x, fn.Affine):
-            return [_level(k).plus(x.scaled(-1.0)).scaled(sign)]
+            return [k.plus(x.scaled(-1.0)).scaled(sign)]
         if isinstance(x, fn.Ratio):
             return self._ratio(x, _number(k), sign)
         if isinstance(x, (fn.Min if sign > 0 else fn.Max)):
@@ -61,9 +63,9 @@ class RowBuilder:
             return self._rising(x, _number(k), sign)
         if isinstance(x, fn.Absolute) and sign < 0:
             (child,) = x.children
-            return self.bound(child, k, -1.0) + self.bound(child, _level(k).scaled(-1.0), 1.0)
+            return self.bound(child, k, -1.0) + self.bound(child, k.scaled(-1.0), 1.0)
         if isinstance(x, fn.MaxMinusMin) and sign < 0:
-            t, half = self.auxiliary(), _level(k).scaled(0.5)
+            t, half = self.auxiliary(), k.scaled(0.5)
             return self._between(x, t.plus(half.scaled(-1.0)), t.plus(half))
         if isinstance(x, fn.MinOverMax) and sign > 0:
             return self._extremes(x, _number(k))
@@ -76,8 +78,8 @@ class RowBuilder:
             return [_NEVER]
         return self.bound(x.children[0], x.inverse(k), sign)
 
-    def _total(self, x: fn.WeightedSum, k: fn.Affine | float, sign: float) -> list[fn.Affine]:
-        rest = _level(k).scaled(-1.0)
+    def _total(self, x: fn.WeightedSum, k: fn.Affine, sign: float) -> list[fn.Affine]:
+        rest = k.scaled(-1.0)
         parts = []
         for coef, child in zip(x.coefs, x.children, strict=True):
             if isinstance(child, fn.Affine):
@@ -135,16 +137,10 @@ class RowBuilder:
         return [*rows, fn.Affine({}, min(steps)).plus(t.scaled(-1.0)) if steps else _NEVER]
 
 
-def _level(k: fn.Affine | float) -> fn.Affine:
-    return k if isinstance(k, fn.Affine) else fn.Affine({}, k)
-
-
-def _number(k: fn.Affine | float) -> float:
-    if isinstance(k, fn.Affine):
-        if k.terms:
-            raise NotLinearError
-        return k.const
-    return float(k)
+def _number(k: fn.Affine) -> float:
+    if k.terms:
+        raise NotLinearError
+    return k.const
 
 
 def _affine(x: fn.RateFunction) -> fn.Affine:
@@ -313,7 +309,7 @@ class Program:
         """The rates (d,) at counts (strata, n + 1, n)."""
         return self.table.of(counts)
 
-    @property
+    @cached_property
     def score(self) -> fn.RateFunction:
         """The objective as a function of which more is better."""
         return algebra.scaled(self.sense, self.objective)

@@ -107,9 +107,15 @@ class Rate:
         )
         return true * self.given_rows, predicted, outer, diagonal
 
-    def costs(self, baseline: int | None) -> Floats:
-        """Its numbers for pairs of classes as weights (n + 1, n) of the counts."""
-        assert self.event.costs is not None
+    def matrix(self, baseline: int | None) -> Floats:
+        """Weights (n + 1, n) of the counts of a stratum with this deployed class; no `norm`."""
+        if self.event.costs is None:
+            true, predicted, outer, diagonal = self.factors(baseline)
+            out = outer * np.multiply.outer(true, predicted)
+            if diagonal:
+                i = np.arange(self.n)
+                out[i, i] += diagonal * (true[:-1] * predicted)
+            return np.asarray(out)
         out = np.zeros((self.n + 1, self.n))
         for t, p, c in self.event.costs:
             if not self.deployed:
@@ -117,10 +123,6 @@ class Rate:
             elif p == baseline:
                 out[t, :] = c
         return np.asarray(out * self.given_rows[:, None])
-
-    def matrix(self, baseline: int | None) -> Floats:
-        """Weights (n + 1, n) of the counts of a stratum with this deployed class; no `norm`."""
-        return StratumForms([self], baseline).matrix(np.ones(1))
 
     def sums(self, marginals: Marginals) -> tuple[float, float, float]:
         """The weight of its rows, and the least and the most of it that a decision counts."""
@@ -139,7 +141,10 @@ class Rate:
         """Smallest and largest weight (n + 1,) by true class, for strata that it treats alike."""
         out = []
         for baseline, strata in self.by_baseline.items():
-            (entries,) = StratumForms([self], baseline).entries(np.ones((1, 1)))
+            if self.n <= _FEW or self.event.costs is not None:
+                entries = self.matrix(baseline)
+            else:
+                (entries,) = StratumForms([self], baseline).entries(np.ones((1, 1)))
             out.append((strata, entries.min(axis=1), entries.max(axis=1)))
         return out
 
@@ -167,7 +172,7 @@ class StratumForms:
         self.dense: list[tuple[int, Floats]] = []
         for i, f in enumerate(features):
             if f.event.costs is not None:
-                self.dense.append((i, f.costs(baseline)))
+                self.dense.append((i, f.matrix(baseline)))
             else:
                 found = f.factors(baseline)
                 self.true[i], self.predicted[i], self.outer[i], self.diagonal[i] = found
@@ -184,8 +189,9 @@ class StratumForms:
     def matrix(self, coefs: Floats) -> Floats:
         """The weighted sum of the features, as weights (n + 1, n) of the counts."""
         out = (self.true * (coefs * self.outer)[:, None]).T @ self.predicted
-        i = np.arange(self.n)
-        out[i, i] += (coefs * self.diagonal) @ self.both
+        if self.diagonal.any():
+            i = np.arange(self.n)
+            out[i, i] += (coefs * self.diagonal) @ self.both
         for f, weights in self.dense:
             out += coefs[f] * weights
         return np.asarray(out)
