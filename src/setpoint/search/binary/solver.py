@@ -112,9 +112,7 @@ def _nearest(cuts: CutoffSet, program: Program, randomized: search.Randomized) -
     near = nearest_cutoffs(cuts, program)
     if not near.blame and randomized is False:
         with suppress(ShapeError):
-            return replace(
-                near, blame=search.blame_of(search.Region(cuts.within(search.Limits()), program))
-            )
+            return replace(near, blame=search.Region(cuts.within(search.Limits()), program).blame())
     return near
 
 
