@@ -359,10 +359,7 @@ class Master:
     def _best(
         self, gain: Floats, aux: dict[int, float], const: float, past: float = 0.0
     ) -> MasterResult | None:
-        """The mixture with the largest ``gain @ v`` and `aux` gains; None if infeasible.
-
-        Rows that were exceeded, by up to `past`, are made anew when rows are next demanded.
-        """
+        """The mixture with the largest gain, rows exceeded by `past` at most; None: no mixture."""
         for j in aux:
             self._auxiliary(j)
         if past:
