@@ -35,7 +35,6 @@ from setpoint.search.methods import (
     SmallestSearch,
     SumSearch,
     bound_of_sum,
-    generate,
 )
 
 # --- The best mixture, by the shape of the objective ----------------------------------------------
@@ -118,7 +117,7 @@ def _search(region: Region, meant: Program, gap: float) -> Optimum:
             f"{meant.goal.objective}: no exact method for mixtures takes this shape "
             f"({meant.objective.shape_name}); {region.space.otherwise}"
         )
-    found = generate(region, search, gap, traced=meant)
+    found = search.run(gap, traced=meant)
     if isinstance(score, WeightedSum) and isinstance(search, SumSearch):
         bound = INF
         if not found.stopped and region.space.is_certain:
@@ -127,7 +126,7 @@ def _search(region: Region, meant: Program, gap: float) -> Optimum:
                 bound = bound_of_sum(region, score, gap)
                 # What is best for one term alone may lead the sum further.
                 search.tries = 0
-                found = generate(region, search, gap, traced=meant)
+                found = search.run(gap, traced=meant)
             found = replace(found, stopped=limits.stopped)
         return replace(found, bound=bound, status="stationary")
     return found
