@@ -74,7 +74,7 @@ def check(solver, goal, loss=1e-3, status=None, n=3, data=None, **options):
 @pytest.mark.parametrize("goal", ["maximize h_mean", "maximize g_mean", "minimize error_rate"])
 def test_frank_wolfe_certifies(goal, n):
     found, space = check(frank_wolfe, goal, 1e-4, "optimal", n)
-    assert space.n_calls <= 40
+    assert space.limits.calls <= 40
     assert found.bound - found.value <= 1e-4
     assert found.method == "Frank-Wolfe with line search, recombined"
 
@@ -105,7 +105,7 @@ def test_split_frank_wolfe(goal, n, loss):
 def test_gda(goal, n, options):
     found, space = check(gda, goal, n=n, **options)
     assert found.bound < 1.0
-    assert space.n_calls <= 5000
+    assert space.limits.calls <= 5000
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_constrained_gda(goal, n):
 )
 def test_ellipsoid_certifies(goal, n):
     _, space = check(ellipsoid, goal, status="optimal", n=n)
-    assert space.n_calls <= 600
+    assert space.limits.calls <= 600
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_constrained_ellipsoid(goal, n):
 @pytest.mark.parametrize("goal", ["maximize micro_f1(default=0)", "minimize error_rate"])
 def test_bisection_certifies(goal, n):
     _, space = check(bisection, goal, 1e-6, "optimal", n)
-    assert space.n_calls <= 30
+    assert space.limits.calls <= 30
 
 
 @pytest.mark.parametrize("n", [3, 4])
@@ -219,9 +219,9 @@ def test_recombination_asks_nothing_and_is_the_master_over_what_was_gathered():
     rng = np.random.default_rng(0)
     for _ in range(40):
         space.ask(rng.normal(size=space.d))
-    calls, traced = space.n_calls, len(space.limits.trace)
+    calls, traced = space.limits.calls, len(space.limits.trace)
     found = recombine(space, program)
-    assert (space.n_calls, len(space.limits.trace)) == (calls, traced)
+    assert (space.limits.calls, len(space.limits.trace)) == (calls, traced)
     assert found.bound == np.inf  # nothing is known of other rules
     assert found.status == "feasible"
     space.frozen = True
@@ -288,7 +288,7 @@ def test_a_limit_on_calls(solver, goal):
     space, program = space_of(goal, limits=Limits(max_calls=30))
     with pytest.warns(StoppedWarning, match="stopped after 30 oracle calls"):
         found = solver(space, program)
-    assert space.n_calls == 30
+    assert space.limits.calls == 30
     assert found.stopped == "stopped after 30 oracle calls"
     assert float(program.violation(found.v)) <= 1e-9
     assert found.value >= recombine(space, program).value - 1e-6
@@ -298,7 +298,7 @@ def test_a_limit_before_the_first_call():
     space, program = space_of("maximize h_mean", limits=Limits(max_seconds=0.0))
     with pytest.warns(StoppedWarning):
         found = frank_wolfe(space, program)
-    assert space.n_calls == 0
+    assert space.limits.calls == 0
     assert found.value == pytest.approx(1 / 3, abs=1e-6)  # one half for everybody
 
 
@@ -307,7 +307,7 @@ def test_interrupted(monkeypatch):
     asked = space.ask
 
     def ask(slopes):
-        if space.n_calls == 5:
+        if space.limits.calls == 5:
             raise KeyboardInterrupt
         return asked(slopes)
 
@@ -323,7 +323,7 @@ def test_the_trace_never_gets_worse(solver):
     space, program = space_of(goal)
     found = solver(space, program, calls=150)
     trace = space.limits.trace
-    assert trace[-1].call == space.n_calls == 150
+    assert trace[-1].call == space.limits.calls == 150
     assert trace[-1].objective == found.value
     assert np.all(np.diff([t.bound for t in trace if np.isfinite(t.bound)]) <= 0)
     met = [t.objective for t in trace if t.violation <= 1e-9]

@@ -192,7 +192,7 @@ def test_ratios_against_all_decisions(goal):
         for rule in itertools.product(range(3), repeat=6)
     )
     assert mixed.value == pytest.approx(best, abs=1e-12)
-    assert space.n_calls <= 6
+    assert space.limits.calls <= 6
 
 
 def test_weights_are_repeated_rows():
@@ -260,7 +260,7 @@ def test_a_learner_that_is_not_exact():
     space, program = space_of(goal, r,
                      scaled, limits=Limits(20))  # fmt: skip
     mixed = best_mixture(space, program, 1e-4)
-    assert space.n_calls <= 20
+    assert space.limits.calls <= 20
     assert program.violation(mixed.v) <= 1e-9
     assert mixed.value > 1 / 3
     np.testing.assert_allclose(reached(space, program, mixed.choice, r.X), mixed.v, atol=1e-12)
@@ -316,13 +316,13 @@ def test_nothing_is_trained_twice():
     slopes = np.array([0.2, 0.5, 0.3])
     first = space.ask(slopes)
     assert space.ask(slopes) == first
-    assert space.n_calls == 1
+    assert space.limits.calls == 1
     assert space.ask(2.0 * slopes) == first  # a call, but no learner that does something new
-    assert space.n_calls == 2
+    assert space.limits.calls == 2
     assert len(space.atoms) == 4
     space.frozen = True
     assert space.price(np.array([0.9, 0.05, 0.05])).columns.tolist() == [0]
-    assert space.n_calls == 2
+    assert space.limits.calls == 2
 
 
 def test_another_question_shares_the_learners():
@@ -332,11 +332,11 @@ def test_another_question_shares_the_learners():
     before = len(space.atoms)
     other = space.within(Limits())
     assert len(other.initial_columns(0)) == before
-    assert other.n_calls == 0
+    assert other.limits.calls == 0
     bounded = program.constraints[0].function
     least = replace(program, objective=bounded, constraints=(), sense=-1.0)
     choice = best_mixture(other, least, 1e-8).choice
-    assert other.n_calls > 0
+    assert other.limits.calls > 0
     # Its columns mean the same to the first set.
     np.testing.assert_allclose(
         space.features(choice), reached(space, program, choice, r.X), atol=1e-12
@@ -353,7 +353,7 @@ def test_limits(limits, calls, words):
     space, program = space_of(goal, rows_of(), limits=limits)
     with pytest.warns(StoppedWarning, match=words):
         mixed = best_mixture(space, program)
-    assert space.n_calls == calls
+    assert space.limits.calls == calls
     assert mixed.stopped
     assert program.violation(mixed.v) <= 1e-9
     rest = space.limits.rest()

@@ -67,12 +67,7 @@ if TYPE_CHECKING:
         solve_and_recount,
         worked_with,
     )
-    from setpoint.search.mixtures import (
-        best_mixture,
-        blame_of,
-        least_violating,
-        nearest_mixture,
-    )
+    from setpoint.search.mixtures import best_mixture, least_violating, nearest_mixture
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
     __getattr__ = lazily(__name__)

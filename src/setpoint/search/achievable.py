@@ -206,8 +206,8 @@ class Optimum:
 
 def nothing(space: AchievableSet, *, certain: bool) -> Optimum:
     """No choice: none meets the constraints if `certain`, else none was found."""
-    bound, status = (-INF, "optimal") if certain else (INF, "feasible")
-    return Optimum((), np.zeros(space.d), -INF, bound, status)
+    known: tuple[float, Status] = (-INF, "optimal") if certain else (INF, "feasible")
+    return Optimum((), np.zeros(space.d), -INF, *known)
 
 
 def measure(

@@ -247,11 +247,8 @@ def sum_of(f: RateFunction, builder: RowBuilder) -> ConcaveSum:
         if f.order == 0:
             return ConcaveSum(total, pieces, lambda b: math.exp(min(b / n, 700.0)))
         return ConcaveSum(total, pieces, lambda b: -n / b if b < 0 else math.inf)
-    if isinstance(f, WeightedSum):
-        total, pieces = _total(list(zip(f.coefs, f.children, strict=True)), builder)
-        return ConcaveSum(total, pieces, lambda b: b)
-    t = builder.auxiliary()
-    return ConcaveSum(t, [EpigraphTerm(f, t)], lambda b: b)
+    terms = zip(f.coefs, f.children, strict=True) if isinstance(f, WeightedSum) else [(1.0, f)]
+    return ConcaveSum(*_total(list(terms), builder), float)
 
 
 def _total(

@@ -23,7 +23,7 @@ from setpoint.program import (
     algebra,
 )
 from setpoint.search.achievable import INF, AchievableSet, FeatureTable, MixtureWeights
-from setpoint.search.limits import Limits
+from setpoint.search.limits import Limits, StoppedError
 from setpoint.search.linear_program import (
     TOLERANCE,
     UNSOLVED,
@@ -359,10 +359,7 @@ class Master:
     def _best(
         self, gain: Floats, aux: dict[int, float], const: float, past: float = 0.0
     ) -> MasterResult | None:
-        """The mixture with the largest ``gain @ v`` and `aux` gains; None if infeasible.
-
-        Rows that were exceeded, by up to `past`, are made anew when rows are next demanded.
-        """
+        """The mixture with the largest gain, rows exceeded by `past` at most; None: no mixture."""
         for j in aux:
             self._auxiliary(j)
         if past:
@@ -474,18 +471,15 @@ class Region:
         self.inner: Floats = space.features_of_constants().mean(axis=0)
         self.builder = self.master.builder
         for i, c in enumerate(program.constraints):
-            self._add(i, c)
+            key = (c.function, c.sign, c.level)
+            if key not in self.master.built:
+                self.master.built[key] = self._build(c)
+            rows, curved = self.master.built[key]
+            self.rows += rows
+            self.sources += [i] * len(rows)
+            self.curved += [(piece, i) for piece in curved]
         self.n_plain = len(self.rows)
         self.active: Floats = np.zeros(0)
-
-    def _add(self, source: int, c: ProgramConstraint) -> None:
-        key = (c.function, c.sign, c.level)
-        if key not in self.master.built:
-            self.master.built[key] = self._build(c)
-        rows, curved = self.master.built[key]
-        self.rows += rows
-        self.sources += [source] * len(rows)
-        self.curved += [(piece, source) for piece in curved]
 
     def _build(self, c: ProgramConstraint) -> tuple[list[Affine], list[EpigraphTerm]]:
         """A bound as rows, and what is curved in it."""
@@ -539,11 +533,17 @@ class Region:
                 worst = max(worst, missing if cuts else 0.0)
         return worst
 
-    def blame(self, error: InfeasibleMasterError) -> dict[int, float]:
-        """The constraints that make the region empty, with their shares of the proof."""
-        shares: dict[int, float] = {}
-        for source, dual in zip(self.sources, error.duals, strict=False):
-            if dual > 1e-9:
-                shares[source] = shares.get(source, 0.0) + float(dual)
-        total = sum(shares.values())
-        return {i: s / total for i, s in shares.items()} if total else {}
+    def blame(self) -> dict[int, float]:
+        """The constraints that make it empty, with their shares of the proof, if one is found."""
+        try:
+            self.solve(Affine({}, 0.0))
+        except InfeasibleMasterError as error:
+            shares: dict[int, float] = {}
+            for source, dual in zip(self.sources, error.duals, strict=False):
+                if dual > 1e-9:
+                    shares[source] = shares.get(source, 0.0) + float(dual)
+            total = sum(shares.values())
+            return {i: s / total for i, s in shares.items()}
+        except (StoppedError, UnfinishedError):
+            pass
+        return {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -77,80 +78,58 @@ class MixtureSearch(ABC):
         self.best, self.value = found, now
         return True
 
+    def run(
+        self, gap: float = 0.0, *, traced: Program | None = None, partial: bool = True
+    ) -> Optimum:
+        """The best mixture of the space, to within `gap`; 0: as near as numbers allow."""
+        space, master = self.region.space, self.region.master
+        sure = self.certain and space.is_certain
+        best: MasterResult | None = None
+        value, bound = -INF, INF
+        nearest: Pricing | None = None  # whose multipliers gave the bound
+        inner, toward, asked = _COARSEST, None, 0
+        unsmoothed = 1 if len(space.smoothing) > 1 else _UNSMOOTHED
 
-def generate(
-    region: Region,
-    search: MixtureSearch,
-    gap: float = 0.0,
-    *,
-    traced: Program | None = None,
-    partial: bool = True,
-) -> Optimum:
-    """The best mixture of a region's space, to within `gap`; 0: as near as numbers allow."""
-    known = _Known()
-    sure = search.certain and region.space.is_certain
-    inner, toward = _COARSEST, None
-    unsmoothed = 1 if len(region.space.smoothing) > 1 else _UNSMOOTHED
-    limits = region.space.limits
-    with limits.keeping(lambda: partial and known.take(search)):
-        while True:
-            found = search.step(inner)
-            known.take(search)
-            if found is None:
-                known.bound = min(known.bound, known.value)
-                break
-            priced = region.master.price(found, toward)
-            left = known.left(region, search, priced, traced)
-            if left <= gap and (sure or inner <= max(gap, _FINEST)):
-                break
-            if not priced.grown and toward is not None:
-                toward = None  # mis-priced: ask where the program stands
-                continue
-            if not priced.grown and inner <= _FINEST:
-                break
-            inner = max(_FINEST, min(_SHARE * left, inner)) if priced.grown else _FINEST
-            smooth = search.smooths and region.space.smoothing and known.asked >= unsmoothed
-            toward = known.toward if smooth else None
-    assert known.best is not None
-    v = region.space.features(known.best.choice)
-    value = float(search.score.value(v))
-    best = Optimum(known.best.choice, v, value, INF, "optimal", search.method, limits.stopped)
-    return best.bounded(known.bound, gap)
+        def keep() -> bool:
+            """Keep what there is by now, if it is better; whether there is anything."""
+            nonlocal best, value
+            if self.best is not None and (best is None or self.value >= value):
+                best, value = self.best, self.value
+            return best is not None
 
-
-class _Known:
-    """The best mixture and bound so far, and the multipliers that gave the bound."""
-
-    def __init__(self) -> None:
-        self.best: MasterResult | None = None
-        self.value, self.bound = -INF, INF
-        self.toward: Pricing | None = None
-        self.asked = 0
-
-    def take(self, search: MixtureSearch) -> bool:
-        """Keep what the search has, if it is better; whether there is anything."""
-        if search.best is not None and (self.best is None or search.value >= self.value):
-            self.best, self.value = search.best, search.value
-        return self.best is not None
-
-    def left(
-        self, region: Region, search: MixtureSearch, priced: Pricing, traced: Program | None
-    ) -> float:
-        """Use a pricing; how much better than the best some mixture could still be."""
-        assert self.best is not None
-        self.asked += 1
-        space = region.space
-        bound = INF
-        if space.is_certain:
-            bound = min(search.bound_at(priced.bound), search.score.high)
-        if bound < self.bound:
-            self.bound, self.toward = bound, priced
-        if traced is not None:
-            space.limits.record_rates(traced, self.best.v, self.bound)
-        if search.certain and space.is_certain:
-            return self.bound - self.value
-        # No bound closes here: nothing left to gain from the program's own objective.
-        return priced.slack
+        with space.limits.keeping(lambda: partial and keep()):
+            while True:
+                found = self.step(inner)
+                keep()
+                if found is None:
+                    bound = min(bound, value)
+                    break
+                priced = master.price(found, toward)
+                asked += 1
+                if space.is_certain:
+                    passed_by_none = min(self.bound_at(priced.bound), self.score.high)
+                    if passed_by_none < bound:
+                        bound, nearest = passed_by_none, priced
+                if traced is not None and best is not None:
+                    space.limits.record_rates(traced, best.v, bound)
+                # Where no bound closes: nothing left to gain from the program's own objective.
+                left = bound - value if sure else priced.slack
+                if left <= gap and (sure or inner <= max(gap, _FINEST)):
+                    break
+                if not priced.grown and toward is not None:
+                    toward = None  # mis-priced: ask where the program stands
+                    continue
+                if not priced.grown and inner <= _FINEST:
+                    break
+                inner = max(_FINEST, min(_SHARE * left, inner)) if priced.grown else _FINEST
+                smooth = self.smooths and space.smoothing and asked >= unsmoothed
+                toward = nearest if smooth else None
+        assert best is not None
+        v = space.features(best.choice)
+        value = float(self.score.value(v))
+        stopped = space.limits.stopped
+        mixed = Optimum(best.choice, v, value, INF, "optimal", self.method, stopped)
+        return mixed.bounded(bound, gap)
 
 
 # --- Concave objectives over mixtures: linear rows where they have them ---------------------------
@@ -237,24 +216,16 @@ class RatioSearch(MixtureSearch):
     def step(self, gap: float) -> MasterResult | None:
         """Solve over the columns so far; `gap` is not used, each round is exact."""
         found = self._climb()
-        if found is None or self.best is None or self.floors or self._has_a_row(self.best):
+        if found is None or self.best is None or self.floors:
+            return found
+        below = float(self.score.below.value(self.best.v))
+        if below >= self.least * (1.0 - _SHORT) or self.value <= self.score.at_zero:
             return found
         # Less than one expected row decides: from now on the denominator has a floor.
-        self.floors = self._floors()
+        with suppress(NotLinearError):
+            self.floors = self.region.builder.floor(self.score, 1.0)
         self.best = None
         return self._climb() if self.floors else found
-
-    def _has_a_row(self, at: MasterResult) -> bool:
-        """Whether one row is expected in the denominator, or the value is that at 0/0."""
-        below = float(self.score.below.value(at.v))
-        return below >= self.least * (1.0 - _SHORT) or self.value <= self.score.at_zero
-
-    def _floors(self) -> list[Affine]:
-        """The rows that keep the denominator off 0; none where it is not a single row."""
-        try:
-            return self.region.builder.floor(self.score, 1.0)
-        except NotLinearError:
-            return []
 
     def _climb(self) -> MasterResult | None:
         score = self.score
@@ -625,10 +596,10 @@ class _Sum:
 def bound_of_sum(region: Region, score: WeightedSum, gap: float) -> float:
     """The sum of the largest values of the terms: no mixture of the region has more."""
     affine, ratios = terms_of(region, score)
-    bound = generate(region, ConcaveSearch(region, affine), gap, partial=False).bound
+    bound = ConcaveSearch(region, affine).run(gap, partial=False).bound
     for factor, r in ratios:
         search = RatioSearch(region, Ratio(r.above, r.below))
-        bound += factor * generate(region, search, gap, partial=False).bound
+        bound += factor * search.run(gap, partial=False).bound
     return bound
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from setpoint.array_types import Floats
 from setpoint.errors import ShapeError
 from setpoint.parameters import SATISFIED
-from setpoint.program import Affine, Program, RateFunction, Ratio, WeightedSum
+from setpoint.program import Affine, Program, Ratio, WeightedSum
 from setpoint.search.achievable import (
     INF,
     AchievableSet,
@@ -35,7 +35,6 @@ from setpoint.search.methods import (
     SmallestSearch,
     SumSearch,
     bound_of_sum,
-    generate,
 )
 
 # --- The best mixture, by the shape of the objective ----------------------------------------------
@@ -102,27 +101,23 @@ def _against_constants(space: AchievableSet, program: Program, mixed: Optimum) -
     return replace(mixed, choice=choice, v=v[k], value=value, bound=bound)
 
 
-def search_for(region: Region, score: RateFunction) -> MixtureSearch:
-    """The search that takes a score's shape."""
-    if score.shape.concave:
-        return ConcaveSearch(region, score)
-    if isinstance(score, Ratio):
-        return RatioSearch(region, score)
-    if score.shape.quasiconcave:
-        return SmallestSearch(region, score)
-    if score.shape.ratios and isinstance(score, WeightedSum):
-        return SumSearch(region, score)
-    program = region.program
-    raise ShapeError(
-        f"{program.goal.objective}: no exact method for mixtures takes this shape "
-        f"({program.objective.shape_name}); {region.space.otherwise}"
-    )
-
-
 def _search(region: Region, meant: Program, gap: float) -> Optimum:
     score = meant.score
-    search = search_for(region, score)
-    found = generate(region, search, gap, traced=meant)
+    search: MixtureSearch
+    if score.shape.concave:
+        search = ConcaveSearch(region, score)
+    elif isinstance(score, Ratio):
+        search = RatioSearch(region, score)
+    elif score.shape.quasiconcave:
+        search = SmallestSearch(region, score)
+    elif score.shape.ratios and isinstance(score, WeightedSum):
+        search = SumSearch(region, score)
+    else:
+        raise ShapeError(
+            f"{meant.goal.objective}: no exact method for mixtures takes this shape "
+            f"({meant.objective.shape_name}); {region.space.otherwise}"
+        )
+    found = search.run(gap, traced=meant)
     if isinstance(score, WeightedSum) and isinstance(search, SumSearch):
         bound = INF
         if not found.stopped and region.space.is_certain:
@@ -131,7 +126,7 @@ def _search(region: Region, meant: Program, gap: float) -> Optimum:
                 bound = bound_of_sum(region, score, gap)
                 # What is best for one term alone may lead the sum further.
                 search.tries = 0
-                found = generate(region, search, gap, traced=meant)
+                found = search.run(gap, traced=meant)
             found = replace(found, stopped=limits.stopped)
         return replace(found, bound=bound, status="stationary")
     return found
@@ -151,7 +146,7 @@ _CRUMBS, _WORSE = (1e-4, 1e-5), 1e-6
 def nearest_mixture(space: AchievableSet, program: Program) -> Optimum:
     """The mixture with the least largest violation, by bisection over the bounds."""
     region = Region(space, program)
-    blame = blame_of(region)
+    blame = region.blame()
     best, high = least_violating(space, program, [*space.constants(), space.uniform()])
     low = 0.0
     while high - low > 1e-7 * (1 + high) and not space.limits.is_late:
@@ -173,17 +168,6 @@ def nearest_mixture(space: AchievableSet, program: Program) -> Optimum:
     near = measure(space, program, best)
     certain = high - low <= _CERTAIN * (1 + high)
     return replace(near, blame=blame, status="nearest" if certain else "feasible")
-
-
-def blame_of(region: Region) -> dict[int, float]:
-    """The constraints that make a region empty, as far as that is found out."""
-    try:
-        region.solve(_NOTHING)
-    except InfeasibleMasterError as error:
-        return region.blame(error)
-    except (StoppedError, UnfinishedError):
-        pass
-    return {}
 
 
 def _without_crumbs(

@@ -68,7 +68,7 @@ class Segment:
 
     def alike(self, cutoffs: NDArray[np.int64]) -> NDArray[np.int64]:
         """The choices that lie at one cut-off."""
-        return cutoffs * sum(self.curve.n_cutoffs**t for t in range(self.k))
+        return np.asarray(cutoffs * sum(self.curve.n_cutoffs**t for t in range(self.k)))
 
     def features(self, numbers: NDArray[np.int64] | slice) -> Floats:
         """Features (m, d) of some choices, or a slice of all; each lies contiguous in memory."""
@@ -395,7 +395,7 @@ class CutoffSet(AchievableSet):
         segment = self.segments[block]
         if not self._is_small:
             return list(dict.fromkeys(segment.ends))
-        return (segment.every if self.defers else segment.curve.hull).tolist()
+        return list((segment.every if self.defers else segment.curve.hull).tolist())
 
     def columns(self, block: int, numbers: Sequence[int]) -> Floats:
         """Features (k, d) of some choices."""

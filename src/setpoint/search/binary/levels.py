@@ -46,7 +46,7 @@ def solve_by_levels(cuts: CutoffSet, program: Program, near: float | None = None
 
 
 def _is_plain_ratio(score: fn.RateFunction) -> bool:
-    """Whether a score is a ratio whose value is no other where its denominator is 0."""
+    """Whether a score is a ratio with no value of its own where the denominator is 0."""
     return isinstance(score, fn.Ratio) and score.at_zero == score.offset
 
 

@@ -258,9 +258,11 @@ def branch_and_bound(
                 if inside.stopped:  # has warned
                     stopped = inside.stopped
                     break
-                bound = min(inside.bound, box.mixed.bound)
-                found = half._replace(mixed=replace(_shifted(inside, half.first), bound=bound))
-                left = known.left(window, inner, found)
+                # In the numbers of all cut-offs.
+                parts = zip(inside.choice, half.first, strict=True)
+                choice = [{j + a: p for j, p in part.items()} for part, a in parts]
+                mixed = replace(inside, choice=choice, bound=min(inside.bound, box.mixed.bound))
+                left = known.left(window, inner, half._replace(mixed=mixed))
                 if left is not None:
                     halves.append(left)
             if stopped:
@@ -294,9 +296,3 @@ def _halves(cuts: CutoffSet, box: _Box) -> Iterator[_Box]:
     middle = min(max(middle, a), b - 1)
     yield box._replace(last=(*box.last[:s], middle, *box.last[s + 1 :]))
     yield box._replace(first=(*box.first[:s], middle + 1, *box.first[s + 1 :]))
-
-
-def _shifted(mixed: search.Optimum, first: tuple[int, ...]) -> search.Optimum:
-    """A mixture of a window in the numbers of all cut-offs."""
-    parts = zip(mixed.choice, first, strict=True)
-    return replace(mixed, choice=[{j + a: p for j, p in part.items()} for part, a in parts])

@@ -112,9 +112,7 @@ def _nearest(cuts: CutoffSet, program: Program, randomized: search.Randomized) -
     near = nearest_cutoffs(cuts, program)
     if not near.blame and randomized is False:
         with suppress(ShapeError):
-            return replace(
-                near, blame=search.blame_of(search.Region(cuts.within(search.Limits()), program))
-            )
+            return replace(near, blame=search.Region(cuts.within(search.Limits()), program).blame())
     return near
 
 
@@ -163,7 +161,11 @@ def find_rule(
     if randomized is True:
         if mixed.status == "stationary":
             apart = solve_apart(cuts, program, split, kind.at_last)
-            mixed = _better_of(mixed, _without_draws(cuts, program, mixed, apart, 0.0))
+            fixed = _without_draws(cuts, program, mixed, apart, 0.0)
+            if fixed.is_feasible and fixed.value > mixed.value:
+                mixed = replace(
+                    mixed, choice=fixed.choice, v=fixed.v, value=fixed.value, method=fixed.method
+                )
         return _drawn(mixed, kind.rivals)
     fixed = _without_draws(cuts, program, mixed, apart, tol)
     bounded = mixed.status != "stationary" and fixed.status != "optimal"
@@ -286,13 +288,6 @@ def _drawn(mixed: search.Optimum, rivals: str) -> search.Optimum:
     """A mixture that does better than any of its rivals, named in words."""
     best = f"a mixture: a draw does better than any {rivals}"
     return replace(mixed, draws=best if mixed.is_drawn else "no draws needed")
-
-
-def _better_of(mixed: search.Optimum, fixed: search.Optimum) -> search.Optimum:
-    """A mixture that may not be the best one, or a rule without draws where it is better."""
-    if not fixed.is_feasible or fixed.value <= mixed.value:
-        return mixed
-    return replace(mixed, choice=fixed.choice, v=fixed.v, value=fixed.value, method=fixed.method)
 
 
 # --- Frontiers of binary goals: every step of a threshold -----------------------------------------
