@@ -341,11 +341,6 @@ class ScoreColumns(NamedTuple):
     defers: bool = False
     values: tuple[str, ...] = ()
 
-    @property
-    def n_columns(self) -> int:
-        """How many columns totals are linear in."""
-        return (self.n_labels + self.defers) * (1 + len(self.values))
-
     def posteriors(self, scores: Floats) -> Floats:
         """The posteriors (N, n), with a column of zeros where rules may defer."""
         if not (self.values or self.defers):

@@ -221,8 +221,7 @@ class Evidence(Counted):
     @property
     def n_columns(self) -> int | None:
         """How many columns the totals of an argmax are linear in; None: one score a row."""
-        by_class = self.scores.ndim > 1 and self.credit.of_classes
-        return self.score_columns.n_columns if by_class else self.n_scores
+        return None if self.scores.ndim == 1 else self.columns.shape[1]
 
     def with_values(self, sees: tuple[str, ...]) -> Evidence:
         """The same rows for rules that look at columns by which rows count, too.
@@ -382,7 +381,7 @@ class Evidence(Counted):
         """
         if not self.credit.of_classes:
             raise InputError("joint posteriors are priced by a loss tensor: tensor_counts")
-        rows, m, soft = self.by_segment, len(self.strata), self.credit.by_posteriors
+        rows, m, soft = self.by_segment, len(self.codebook.strata), self.credit.by_posteriors
         code = rows.codes.of(blocks.code, blocks.n)
         true = None if soft else rows.true
         diag, col = argmax_features(

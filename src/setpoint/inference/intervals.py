@@ -126,8 +126,8 @@ def _limits(x: fn.RateFunction, counted: CountedRates, low: float, high: float) 
     elif isinstance(x, fn.Absolute):
         found = _absolute(x, counted, low, high)
     elif isinstance(x, (fn.Log, fn.Sqrt)):
-        *ends, kind = _limits(x.children[0], counted, low, high)
-        found = Interval(*x.interval(ends), kind)
+        child = _limits(x.children[0], counted, low, high)
+        found = Interval(*x.interval(child[:2]), child.kind)
     elif isinstance(x, fn.WeightedSum) and len(_varying(x)) == 1:
         found = _multiple(x, counted, low, high)
     elif _is_smooth(x):
@@ -191,9 +191,9 @@ def _absolute(x: fn.Absolute, counted: CountedRates, low: float, high: float) ->
 def _multiple(x: fn.WeightedSum, counted: CountedRates, low: float, high: float) -> Interval:
     (k,) = (k for k, c in zip(x.coefs, x.children, strict=True) if c.features)
     (child,) = _varying(x)
-    *ends, kind = _limits(child, counted, *((low, high) if k > 0 else (high, low)))
-    ranges = [ends if c is child else (counted.value(c),) * 2 for c in x.children]
-    return Interval(*x.interval(*ranges), kind)
+    ends = _limits(child, counted, *((low, high) if k > 0 else (high, low)))
+    ranges = [ends[:2] if c is child else (counted.value(c),) * 2 for c in x.children]
+    return Interval(*x.interval(*ranges), ends.kind)
 
 
 def _parts(x: fn.RateFunction, counted: CountedRates, low: float, high: float) -> Interval:

@@ -209,14 +209,14 @@ class CountedRates:
     def truth(self) -> Bools:
         """Whose rows (features, strata, n + 1) are the population of each feature."""
         n = len(self.confusion.classes)
-        out = np.zeros((len(self.features), len(self.confusion.strata), n + 1), bool)
+        out = np.zeros((len(self.features), len(self.confusion.codebook.strata), n + 1), bool)
         for j, f in enumerate(self.features):
             out[j, list(f.strata if f.share_of is None else f.share_of)] = f.given_rows != 0
         return out
 
     def weights(self, index: list[int]) -> Weights:
         """What some features look at by entry, events not divided by any norm."""
-        strata, n = self.confusion.strata, len(self.confusion.classes)
+        strata, n = self.confusion.codebook.strata, len(self.confusion.classes)
         event = np.zeros((len(index), *self.confusion.counts.shape))
         for i, j in enumerate(index):
             f, known = self.features[j], dict[int | None, Floats]()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from statistics import NormalDist
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -121,22 +121,18 @@ def ratio_below(x: Floats, below: Floats, above: Floats, corr: Floats) -> Floats
 # --- Exact tails of the binomial distribution -----------------------------------------------------
 
 
-@overload
-def at_least(k: float, n: float, share: float) -> float: ...
-@overload
-def at_least(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> Floats: ...
-def at_least(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> float | Floats:
+def at_least(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> Floats:
     """The chance of `k` successes or more in `n` trials.
 
     Examples
     --------
-    >>> at_least(5, 5, 0.5)
+    >>> float(at_least(5, 5, 0.5))
     0.03125
     """
     k, n, share = _tail_arguments(k, n, share)
     inside = (k >= 1) & (k <= n)
     a, b = np.where(inside, k, 1.0), np.where(inside, n - k + 1, 1.0)
-    return _plain(np.where(inside, betainc(a, b, share), np.where(k < 1, 1.0, 0.0)))
+    return np.where(inside, betainc(a, b, share), np.where(k < 1, 1.0, 0.0))
 
 
 def successes_needed(n: ArrayLike, share: float, tail: float) -> NDArray[np.int64]:
@@ -166,10 +162,6 @@ def _tail_arguments(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> tuple[Float
     if not ((share >= 0) & (share <= 1)).all():
         raise InputError("a share of successes lies between 0 and 1")
     return k, n, share
-
-
-def _plain(x: Floats) -> float | Floats:
-    return float(x) if x.ndim == 0 else x
 
 
 # --- How many fresh labels show that a model is better than the deployed one ----------------------
@@ -357,7 +349,7 @@ class Trials(NamedTuple):
         >>> round(Trials(81, 131, 0.5).p_value, 4)
         0.0043
         """
-        return 1.0 if self.successes == 0 else at_least(self.successes, self.trials, self.share)
+        return float(at_least(self.successes, self.trials, self.share)) if self.successes else 1.0
 
 
 def trials_of(x: RateFunction, counted: CountedRates, relation: str, bound: float) -> Trials | None:

@@ -271,7 +271,9 @@ class Achievable(WholeRules):
     def _can_split(self, d: int) -> bool:
         counted = self.counted
         blocks = len(counted.segments) * (counted.n_scores or 1)
-        return bool(blocks * max(d, len(counted.strata) * counted.n_classes) <= _MOST_BLOCKS)
+        return bool(
+            blocks * max(d, len(counted.codebook.strata) * counted.n_classes) <= _MOST_BLOCKS
+        )
 
     def _groups_of_tops(self, d: int) -> NDArray[np.int64]:
         """Which classes on top share a block: none, unless the columns are too many."""
@@ -365,7 +367,7 @@ class Achievable(WholeRules):
                 rules.append(mixed[0])
             else:
                 rules.append(PerSegment([mixed[k] for k in self._group], by="top"))
-        if not self.evidence.decide_on or all(rule == rules[0] for rule in rules):
+        if not self.evidence.codebook.decide_on or all(rule == rules[0] for rule in rules):
             return rules[0]
         return per_segment(rules, self.evidence.segments)
 
@@ -464,7 +466,7 @@ def plug_in(space: Achievable, weights: Floats) -> Atom:
     if counted.credit.of_classes and not counted.score_columns.values:
         return Atom(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n)))
     # A stratum's posteriors of a class gain what the class does.
-    gains = np.tile(np.diag(weights), (len(counted.strata), 1, 1))
+    gains = np.tile(np.diag(weights), (len(counted.codebook.strata), 1, 1))
     gains[counted.codebook.n_plain :] = 0.0
     return Atom(counted.loss_tensor(gains))
 

@@ -384,7 +384,7 @@ def solve_evidence(
     if options.solver == "post-shift":
         find = partial(shift_rule, goal, evidence, options, metric, neutral)
     else:
-        if hidden and any(c.baseline is not None for c in evidence.strata):
+        if hidden and any(c.baseline is not None for c in evidence.codebook.strata):
             notes += (_BLIND,)
         if goal.needs.measures and goal.needs.datasets:
             notes += (_OVER_SETS,)

@@ -403,7 +403,7 @@ def shift_rule(
         found = replace(found, thresholds=np.full_like(found.thresholds, neutral))
     _warn(found, metric, evidence, neutral)
     rule: Rule = Threshold(float(found.thresholds[0]))
-    if evidence.decide_on:
+    if evidence.codebook.decide_on:
         rule = PerSegment([Threshold(float(t)) for t in found.thresholds], evidence.segments)
     confusion = evidence.confusion(rule)
     v = (
