@@ -400,7 +400,10 @@ class Codebook:
         if self.classes != other.classes or self.decide_on != other.decide_on:
             raise GoalError("evidence to be joined has other classes or another `decide_on`")
         plain = dict.fromkeys(s for s in self.strata + other.strata if s.measure is None)
-        strata = with_measures(tuple(plain), sorted({*self.measures, *other.measures}, key=_order))
+        strata = with_measures(
+            tuple(plain),
+            sorted({*self.measures, *other.measures}, key=lambda m: (m.column, -m.sign)),
+        )
         return Codebook(self.classes, strata, {**self.columns, **other.columns}, self.decide_on)
 
     @classmethod
@@ -418,10 +421,6 @@ def with_measures(strata: tuple[Stratum, ...], measures: Sequence[Measure]) -> t
     ['all rows', 'by amount']
     """
     return strata + tuple(replace(s, measure=m) for m in measures for s in strata)
-
-
-def _order(measure: Measure) -> tuple[str, int]:
-    return measure.column, -measure.sign
 
 
 @dataclass(frozen=True, eq=False)

@@ -312,18 +312,15 @@ class BinCounts:
         for k in range(len(parts[0].levels)):
             values = {(type(v), v): None for part in parts for v in part.levels[k]}
             places.append({v: i for i, v in enumerate(values)})
-        codes = [
-            np.array(
-                [
-                    np.array([places[k][type(v), v] for v in part.levels[k]], np.int64)[c]
-                    for k, c in enumerate(part.codes)
-                ],
-                np.int64,
-            ).reshape(len(places), part.n_lines)
-            for part in parts
-        ]
         levels = tuple([v for _, v in place] for place in places)
-        return [replace(part, levels=levels, codes=c) for part, c in zip(parts, codes, strict=True)]
+        out = []
+        for part in parts:
+            codes = part.codes.copy()
+            for k, place in enumerate(places):
+                at = np.array([place[type(v), v] for v in part.levels[k]], np.int64)
+                codes[k] = at[codes[k]]
+            out.append(replace(part, levels=levels, codes=codes))
+        return out
 
     def grouped(self) -> BinCounts:
         """Lines of the same values and bin as one."""

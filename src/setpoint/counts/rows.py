@@ -140,11 +140,6 @@ class Rows:
         return len(self.true)
 
     @property
-    def is_weighted(self) -> bool:
-        """Whether rows have weights, or count by measures too."""
-        return self.weight is not None or self.measures is not None
-
-    @property
     def has_weights(self) -> bool:
         """Whether rows have weights beside what they count by measures."""
         return self.weight is not None

@@ -216,17 +216,9 @@ class CountedRates:
 
     def weights(self, index: list[int]) -> Weights:
         """What some features look at by entry, events not divided by any norm."""
-        strata, n = self.confusion.codebook.strata, len(self.confusion.classes)
-        event = np.zeros((len(index), *self.confusion.counts.shape))
-        for i, j in enumerate(index):
-            f, known = self.features[j], dict[int | None, Floats]()
-            for c in f.strata:
-                baseline = strata[c].baseline
-                if baseline not in known:
-                    known[baseline] = f.matrix(baseline)
-                event[i, c] = known[baseline]
-        given = np.repeat(self.truth[index].reshape(len(index), -1), n, axis=1).astype(float)
-        return Weights(index, event.reshape(len(index), -1), given)
+        given = self.truth[index].reshape(len(index), -1).astype(float)
+        event = self.table.masks(index).reshape(len(index), -1)
+        return Weights(index, event, np.repeat(given, self.table.n, axis=1))
 
     @cached_property
     def row_weights(self) -> Floats:

@@ -287,12 +287,20 @@ class RateTable:
     @cached_property
     def _masks(self) -> Floats:
         """The rates (d, strata * (n + 1) * n) before division by their norms."""
+        return self.masks(range(len(self.rates))).reshape(len(self.rates), -1)
+
+    def masks(self, index: Sequence[int]) -> Floats:
+        """Some rates (len(index), strata, n + 1, n) before division by their norms."""
         n, strata = self.n, self.codebook.strata
-        out = np.zeros((len(self.rates), len(strata), n + 1, n))
-        for j, f in enumerate(self.rates):
-            for c in f.strata:
-                out[j, c] = f.matrix(strata[c].baseline)
-        return out.reshape(len(self.rates), len(strata) * (n + 1) * n)
+        out = np.zeros((len(index), len(strata), n + 1, n))
+        for i, j in enumerate(index):
+            known: dict[int | None, Floats] = {}
+            for c in self.rates[j].strata:
+                baseline = strata[c].baseline
+                if baseline not in known:
+                    known[baseline] = self.rates[j].matrix(baseline)
+                out[i, c] = known[baseline]
+        return out
 
     def tensor(self, coefs: Floats) -> Floats:
         """Weights (strata, n + 1, n) of the counts in ``sum_j coefs[j] * v_j``."""
