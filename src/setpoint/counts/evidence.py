@@ -208,9 +208,7 @@ class Evidence(Counted):
     @cached_property
     def columns(self) -> Floats:
         """What the totals of an argmax are linear in (N, s): posteriors, times values too."""
-        if self.scores.ndim == 1 or not self.credit.of_classes:
-            return self.scores
-        return self.score_columns.expanded(self.scores)
+        return self.score_columns.expanded(self.scores) if self.sees else self.posteriors
 
     @property
     def may_be_posteriors(self) -> bool:
@@ -353,10 +351,6 @@ class Evidence(Counted):
         code = top if n_segments == 1 else self.rows.segment * n_tops + top
         return Blocks(code, n_segments * n_tops)
 
-    def block_weights(self, blocks: Blocks = ONE_BLOCK) -> Floats:
-        """The weight (n_blocks, strata, n + 1) by block, stratum and true class."""
-        return self.block_counts(np.zeros(self.n_rows, np.int64), blocks)[..., 0]
-
     def block_features(
         self, W: Floats, B: Floats, blocks: Blocks = ONE_BLOCK
     ) -> tuple[Floats, Floats]:
@@ -478,7 +472,7 @@ class Evidence(Counted):
 
     @cached_property
     def _block_codes(self) -> BlockCodes:
-        return BlockCodes(*self.credit.place(self.rows), None)
+        return BlockCodes(*self.credit.place(self.rows))
 
     @cached_property
     def _posterior_marginals(self) -> Marginals:

@@ -100,7 +100,8 @@ class Pricer:
 
     def constants(self, blocks: Blocks) -> Floats:
         """The same (n, blocks, d) for all constants: rows of each class, and of all."""
-        held, n = self.counted.block_weights(blocks), self.counted.n_classes
+        alike, n = np.zeros(self.counted.n_rows, np.int64), self.counted.n_classes
+        held = self.counted.block_counts(alike, blocks)[..., 0]
         out = np.empty((n, blocks.n, len(self.rates)))
         if self.form is None:
             counts = np.zeros((*held.shape, n))
