@@ -143,8 +143,7 @@ def _fraction(x: fn.Affine | fn.Ratio, counted: CountedRates, low: float, high: 
     exact = None if fraction is None else of_fraction(fraction, low, high)
     if fraction is None or exact is None:
         return Interval(*smooth_limits(x, counted, low, high), "delta")
-    two = fraction.sorts is not None and fraction.sorts.above.shape[1] == 2
-    return Interval(*exact, "clopper-pearson" if two else "exact")
+    return Interval(*exact, "clopper-pearson" if fraction.above.shape[1] == 2 else "exact")
 
 
 def _extreme(x: fn.Max | fn.Min, counted: CountedRates, low: float, high: float) -> Interval:

@@ -73,16 +73,16 @@ def of_two_sorts(
 
 def of_fraction(fraction: Fraction, low: float, high: float) -> tuple[float, float] | None:
     """Exact limits of a fraction that tells two sorts of rows apart; None if it has more."""
-    two = fraction.sorts
-    if two is None or two.above.shape[1] > 2:
+    units = fraction.units
+    if units.amounts or fraction.above.shape[1] > 2:
         return None
-    counts, squares = two.units.counts[0], two.units.products[0, 0]
+    counts, squares = units.counts[0], units.products[0, 0]
     if len(counts) < 2 or counts.sum() <= 0:
         return fraction.range
-    unit = two.units.typical[0][0]
+    unit = units.typical[0][0]
     weight = (squares + _BORROWED * unit * unit) / (counts + _BORROWED * unit)
-    above, below = two.above[0] * weight, two.below[0] * weight
-    return of_two_sorts(above, below, counts / weight, (low, high), two.at_zero)
+    above, below = fraction.above[0] * weight, fraction.below[0] * weight
+    return of_two_sorts(above, below, counts / weight, (low, high), fraction.at_zero)
 
 
 def difference_above(x: Floats, below: Floats, above: Floats, corr: Floats) -> Floats:
@@ -427,9 +427,9 @@ def exact_limits(
     [0.5294, 0.7018]
     """
     found = _of_alike_rows(x, counted)
-    if found is None or (two := found[0].sorts) is None or two.above.shape[1] != 2:
+    if found is None or found[0].above.shape[1] != 2:
         return None
-    weight = found[1]
+    two, weight = found
     rows = [_whole(float(count) / weight) for count in two.units.counts[0]]
     if None in rows:
         return None
