@@ -18,7 +18,7 @@ from setpoint.goals import Key, Label, Other, Population, column_in_words, value
 
 
 _DENSE = 1_000_000
-"""Whole numbers that lie so close together are told apart by counting."""
+"""Whole numbers that lie so close together are distinguished by counting."""
 _MOST_CELLS, _FEW_CELLS = 4_000_000, 1 << 16
 """A table of all combinations has at most so many cells; so few cost nothing."""
 
