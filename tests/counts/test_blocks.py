@@ -34,7 +34,7 @@ def weights_of(rows):
 def counted(rows, decided, block, n_blocks):
     """Counts (n_blocks, strata, n + 1, n), one row at a time."""
     n = rows.n_classes
-    out = np.zeros((n_blocks, len(rows.strata), n + 1, n))
+    out = np.zeros((n_blocks, len(rows.codebook.strata), n + 1, n))
     for r, w in enumerate(weights_of(rows)):
         b = 0 if block is None else block[r]
         if not rows.credit.by_posteriors:
@@ -53,7 +53,7 @@ def counted(rows, decided, block, n_blocks):
 def joint(rows, seed=5):
     """Posteriors of hidden group and class, two columns of them for the same pair."""
     rng = np.random.default_rng(seed)
-    n, m = rows.n_classes, len(rows.strata)
+    n, m = rows.n_classes, len(rows.codebook.strata)
     own = [np.flatnonzero(rows.codebook.stratum_segment == s) for s in range(len(rows.segments))]
     width = max(len(c) for c in own) * n + 1
     scores = rng.dirichlet(np.ones(width), rows.n_rows)
@@ -104,7 +104,7 @@ def test_joint_columns_credit_stratum_and_class_of_the_posterior(decide_on):
     counts = counted(soft, decided, block, 2)
     np.testing.assert_allclose(soft.block_counts(decided, Blocks(block, 2)), counts, atol=1e-12)
     np.testing.assert_allclose(soft.marginals.weights, counts.sum(axis=(0, 3)), atol=1e-12)
-    for c in range(len(soft.strata)):
+    for c in range(len(soft.codebook.strata)):
         lightest = soft.rows.weight[soft.rows.segment == soft.codebook.stratum_segment[c]].min()
         assert (soft.marginals.smallest[c] == [lightest] * 3 + [np.inf]).all()
     with pytest.raises(ValueError, match="tensor_counts"):

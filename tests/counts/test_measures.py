@@ -95,7 +95,7 @@ class TestParts:
         ]
         one, two = (p.confusion(decided[i]) for p, i in zip(parts, (first, rest), strict=True))
         both, at_once = one + two, whole.confusion(decided)
-        assert both.strata == at_once.strata
+        assert both.codebook.strata == at_once.codebook.strata
         assert np.allclose(both.counts, at_once.counts)
         assert np.allclose(both.products, at_once.products)
         joined = Rows.concat(parts)
@@ -125,7 +125,7 @@ class TestParts:
         two = Rows.from_arrays((0, 1), None, 50, needs=goal.needs, dataset="more")
         both = Rows.concat([one, two])
         found = both.confusion(np.concatenate([decided, decided]))
-        assert [str(s) for s in found.strata] == ["all rows", "more", "by x", "more, by x"]
+        assert [str(s) for s in found.codebook.strata] == ["all rows", "more", "by x", "more, by x"]
         assert found.counts[3].sum() == 0.0
         assert found.counts[2].sum() == pytest.approx(known["x"].sum())
 

@@ -36,7 +36,7 @@ GROUPS = ["difference", "ratio", "min", "max", "deviation", "mean", "geometric_m
 def rows_of(confusion):
     marginals, columns = confusion.marginals, confusion.codebook.columns
     return Schema(
-        confusion.classes, confusion.strata, marginals.weights, marginals.smallest, columns
+        confusion.classes, confusion.codebook.strata, marginals.weights, marginals.smallest, columns
     )
 
 

@@ -125,7 +125,7 @@ def test_the_metrics_with_two_profiles_are_those(text, relation):
     found = trials_of(x, counted, relation, 0.3217)
     assert (found is not None) == (text in TWO_VALUED)
     fraction = counted.fraction(x)
-    two = fraction is not None and fraction.sorts.above.shape[1] == 2
+    two = fraction is not None and fraction.above.shape[1] == 2
     assert two == (text in TWO_VALUED)
 
 

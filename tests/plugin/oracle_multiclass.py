@@ -239,14 +239,16 @@ class Case:
     @property
     def is_exact(self):
         """Whether a rule can tell the strata apart, or posteriors refer to them."""
-        return not self.soft.credit.of_classes or len(self.soft.strata) == len(self.soft.segments)
+        return not self.soft.credit.of_classes or len(self.soft.codebook.strata) == len(
+            self.soft.segments
+        )
 
     def features(self, program, h):
         """The program's features of decisions h (N, n), counted here."""
         counted = self.rows.counts(h)
         n = counted.shape[-1]
-        out = np.zeros((len(self.soft.strata), n + 1, n))
-        for c, stratum in enumerate(self.soft.strata):
+        out = np.zeros((len(self.soft.codebook.strata), n + 1, n))
+        for c, stratum in enumerate(self.soft.codebook.strata):
             g, b = _parts(stratum)
             out[c, :n] = counted[g][:, b].sum(axis=(0, 1))
         return program.rates_of(out)
@@ -486,7 +488,7 @@ def _joint(evidence, full):
     """Posteriors of the evidence's strata and the classes, for the only segment."""
     n = full.shape[-1]
     scores, pairs = [], []
-    for c, stratum in enumerate(evidence.strata):
+    for c, stratum in enumerate(evidence.codebook.strata):
         g, b = _parts(stratum)
         own = full[:, g][:, :, b].sum(axis=(1, 2))
         scores.append(own)

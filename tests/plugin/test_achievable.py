@@ -126,7 +126,7 @@ def test_the_problems_are_varied():
     assert 5 <= (~feasible).sum() < len(cases) / 3
     assert {len(case.soft.segments) for case in cases} >= {1, 2, 6}
     assert {case.soft.n_classes for case in cases} == {3, 4, 5}
-    assert any(len(case.soft.strata) > len(case.soft.segments) for case in cases)
+    assert any(len(case.soft.codebook.strata) > len(case.soft.segments) for case in cases)
     text = " ".join(str(case.goal) for case in cases)
     for name in ("churn", "prior_divergence", "precision", "difference", "g_mean", "deviation"):
         assert name in text

@@ -208,7 +208,7 @@ def test_joint_columns_refer_to_the_strata_of_each_segment():
     for segment, key in enumerate(rows.segments):
         for (stratum, true), (group, code) in zip(pairs[segment], np.ndindex(2, 3), strict=True):
             assert true == code
-            assert dict(rows.strata[stratum].key) == {"g": group, **dict(key)}
+            assert dict(rows.codebook.strata[stratum].key) == {"g": group, **dict(key)}
     # Other rows with the same columns: codes of strata may differ, groups do not.
     some = Evidence.from_arrays(
         ("a", "b", "c"), np.zeros(4), None, needs=BY_G, columns={"g": np.ones(4, int)}
@@ -225,7 +225,7 @@ def test_a_slot_without_some_group():
     )  # fmt: skip
     joint = JointPosterior.of(rows.rows)
     pairs = joint.joint_columns(rows.rows).reshape(2, 3, 2, 2)
-    only = next(c for c, stratum in enumerate(rows.strata) if dict(stratum.key)["s"] == 1)
+    only = next(c for c, stratum in enumerate(rows.codebook.strata) if dict(stratum.key)["s"] == 1)
     assert (pairs[1, :, :, 0] == only).all()
     scores = np.full((6, 6), 1 / 6)
     soft = rows.with_posteriors(scores, pairs.reshape(2, 6, 2))

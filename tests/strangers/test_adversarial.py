@@ -61,7 +61,7 @@ def solved(case):
             rows.scores[own],
             rows.true[own],
             datasets=others or None,
-            decide_on=list(case.evidence.decide_on) or None,
+            decide_on=list(case.evidence.codebook.decide_on) or None,
             **side_of(case, own),
         )
 

@@ -214,9 +214,9 @@ ONE_BLOCK = Blocks(None, 1)
 class BlockCodes:
     """Block and stratum of each row as one code, kept for the blocks asked for last."""
 
-    def __init__(self, stratum: Codes, n_strata: int, order: Codes | None) -> None:
+    def __init__(self, stratum: Codes, n_strata: int, order: Codes | slice = slice(None)) -> None:
         self.n_strata = n_strata
-        self._stratum = stratum if order is None else stratum[order]
+        self._stratum = stratum[order]
         self._order = order
         self._last: tuple[Integers, int, Codes] | None = None
 
@@ -231,8 +231,7 @@ class BlockCodes:
             raise InputError(f"blocks {block.shape} are not those of {self._stratum.size} rows")
         if block.size and not 0 <= int(block.min()) <= int(block.max()) < n_blocks:
             raise InputError(f"`blocks` must lie within [0, {n_blocks})")
-        own = block if self._order is None else block[self._order]
-        code = own.astype(np.int64) * self.n_strata + self._stratum
+        code = block[self._order].astype(np.int64) * self.n_strata + self._stratum
         self._last = block, n_blocks, code
         return code
 
@@ -340,11 +339,6 @@ class ScoreColumns(NamedTuple):
     n_labels: int
     defers: bool = False
     values: tuple[str, ...] = ()
-
-    @property
-    def n_columns(self) -> int:
-        """How many columns totals are linear in."""
-        return (self.n_labels + self.defers) * (1 + len(self.values))
 
     def posteriors(self, scores: Floats) -> Floats:
         """The posteriors (N, n), with a column of zeros where rules may defer."""

@@ -18,7 +18,7 @@ from setpoint.goals import Key, Label, Other, Population, column_in_words, value
 
 
 _DENSE = 1_000_000
-"""Whole numbers that lie so close together are told apart by counting."""
+"""Whole numbers that lie so close together are distinguished by counting."""
 _MOST_CELLS, _FEW_CELLS = 4_000_000, 1 << 16
 """A table of all combinations has at most so many cells; so few cost nothing."""
 
@@ -109,6 +109,27 @@ def compress(codes: Codes, size: int | None = None) -> tuple[Codes, Codes]:
     if seen.all():
         return np.arange(size), codes
     return np.flatnonzero(seen), (np.cumsum(seen) - 1)[codes]
+
+
+def combinations(columns: Sequence[tuple[Codes, int]], n_rows: int) -> tuple[Codes, Codes]:
+    """A row of each combination of codes, ascending by these, and each row's place among them.
+
+    Examples
+    --------
+    >>> combinations([(np.array([1, 0, 1]), 2), (np.array([0, 1, 0]), 2)], 3)
+    (array([1, 2]), array([1, 0, 1]))
+    """
+    code, size = np.zeros(n_rows, np.int64), 1
+    for own, n in columns:
+        if size * n > 2**62:
+            present, code = compress(code, size)
+            size = len(present)
+        code, size = (own, n) if size == 1 else (code * n + own, size * n)
+    present, code = compress(code, size)
+    rows = np.zeros(len(present), np.int64)
+    if size > 1:
+        rows[code] = np.arange(n_rows)
+    return rows, code
 
 
 # --- Measures: columns of numbers by which rows count ---------------------------------------------
@@ -207,9 +228,7 @@ def strata_of(
     n_rows: int,
 ) -> tuple[tuple[Stratum, ...], Codes]:
     """The strata of one data set and each row's stratum."""
-    code: Codes = np.zeros(n_rows, np.int64)
-    parts: list[tuple[str | None, list[Any], int]] = []
-    size = 1
+    parts: list[tuple[str, list[Any], Codes]] = []
     for name in sorted(splits):
         if name not in columns:
             # Binding names the column, with its nearest known names.
@@ -218,14 +237,19 @@ def strata_of(
         split = splits[name]
         if split is not None:
             levels, own = _split_off(levels, own, split)
-        code, size = with_codes(code, size, own, len(levels))
-        parts.append((name, levels, len(levels)))
+        parts.append((name, levels, own))
+    apart = [(own, len(levels)) for _, levels, own in parts]
     if baseline is not None:
-        n = int(baseline.max()) + 1 if len(baseline) else 1
-        code, size = with_codes(code, size, baseline, n)
-        parts.append((None, list(range(n)), n))
-    present, code = compress(code, size)
-    strata = [_stratum(dataset, int(c), parts) for c in present]
+        apart.append((baseline, int(baseline.max(initial=0)) + 1))
+    rows, code = combinations(apart, n_rows)
+    strata = [
+        Stratum(
+            dataset,
+            tuple((name, levels[own[i]]) for name, levels, own in parts),
+            None if baseline is None else int(baseline[i]),
+        )
+        for i in rows.tolist()
+    ]
     order = sorted(range(len(strata)), key=lambda i: _sortable(strata[i]))
     rank = np.empty(len(strata), np.int64)
     rank[order] = np.arange(len(strata))
@@ -238,30 +262,6 @@ def _split_off(levels: list[Any], own: Codes, split: frozenset[Label]) -> tuple[
     place = {v: i for i, v in enumerate(kept)}
     table = np.array([place.get(v, len(kept)) for v in levels], np.int64)
     return [*kept, rest], table[own]
-
-
-def with_codes(code: Codes, size: int, own: Codes, n: int) -> tuple[Codes, int]:
-    """The combinations of some codes and those of another column, and how many there may be."""
-    if size == 1:
-        return own, n
-    if size * n > 2**62:
-        present, code = compress(code, size)
-        size = len(present)
-    return code * n + own, size * n
-
-
-def _stratum(
-    dataset: str | None, code: int, parts: Sequence[tuple[str | None, list[Any], int]]
-) -> Stratum:
-    key: list[tuple[str, Label | Other]] = []
-    baseline: int | None = None
-    for name, levels, n in reversed(parts):
-        code, place = divmod(code, n)
-        if name is None:
-            baseline = place
-        else:
-            key.append((name, levels[place]))
-    return Stratum(dataset, tuple(reversed(key)), baseline)
 
 
 def _sortable(stratum: Stratum) -> tuple[Any, ...]:
@@ -403,7 +403,10 @@ class Codebook:
         if self.classes != other.classes or self.decide_on != other.decide_on:
             raise GoalError("evidence to be joined has other classes or another `decide_on`")
         plain = dict.fromkeys(s for s in self.strata + other.strata if s.measure is None)
-        strata = with_measures(tuple(plain), sorted({*self.measures, *other.measures}, key=_order))
+        strata = with_measures(
+            tuple(plain),
+            sorted({*self.measures, *other.measures}, key=lambda m: (m.column, -m.sign)),
+        )
         return Codebook(self.classes, strata, {**self.columns, **other.columns}, self.decide_on)
 
     @classmethod
@@ -423,16 +426,17 @@ def with_measures(strata: tuple[Stratum, ...], measures: Sequence[Measure]) -> t
     return strata + tuple(replace(s, measure=m) for m in measures for s in strata)
 
 
-def _order(measure: Measure) -> tuple[str, int]:
-    return measure.column, -measure.sign
-
-
 @dataclass(frozen=True, eq=False)
 class Marginals:
     """The weight of the rows by stratum and true class, the same for every decision."""
 
     weights: Floats
     smallest: Floats
+
+    def __add__(self, other: Marginals) -> Marginals:
+        """Those of the rows of both, under one codebook."""
+        smallest = np.minimum(self.smallest, other.smallest)
+        return Marginals(self.weights + other.weights, smallest)
 
     @classmethod
     def of_counts(cls, counts: Floats) -> Marginals:

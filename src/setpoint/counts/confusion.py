@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.compiled import kernel
-from setpoint.counts.codebook import Codebook, Marginals, Stratum, compress, with_codes
+from setpoint.counts.codebook import Codebook, Marginals, combinations
 from setpoint.errors import InputError
 from setpoint.goals import Label
 
@@ -77,11 +77,6 @@ class Confusion:
         """What is decided, and what rows are."""
         return self.codebook.classes
 
-    @property
-    def strata(self) -> tuple[Stratum, ...]:
-        """The plain strata, and their copies by each measure."""
-        return self.codebook.strata
-
     @cached_property
     def marginals(self) -> Marginals:
         """The weight by stratum and true class, the same for every decision."""
@@ -93,8 +88,10 @@ class Confusion:
         if self.classes != other.classes:
             raise InputError(f"classes differ: {self.classes} and {other.classes}")
         book = self.codebook
-        if self.strata != other.strata:  # strata name the columns of both
-            book = Codebook.of(self.classes, self.strata) | Codebook.of(self.classes, other.strata)
+        if book.strata != other.codebook.strata:  # strata name the columns of both
+            book = Codebook.of(self.classes, book.strata) | Codebook.of(
+                self.classes, other.codebook.strata
+            )
         place = {c: i for i, c in enumerate(book.strata)}
         tables, n = 1 + len(book.measures), book.n_classes
         shape = (len(book.strata), n + 1)
@@ -103,7 +100,7 @@ class Confusion:
         products = np.zeros((tables, tables, book.n_plain, n + 1, n))
         for part in (self, other):
             own = part.codebook
-            strata = [place[c] for c in part.strata]
+            strata = [place[c] for c in own.strata]
             counts[strata] += part.counts
             rows[strata] += part.rows
             smallest[strata] = np.minimum(smallest[strata], part.smallest)
@@ -315,29 +312,23 @@ class BinCounts:
         for k in range(len(parts[0].levels)):
             values = {(type(v), v): None for part in parts for v in part.levels[k]}
             places.append({v: i for i, v in enumerate(values)})
-        codes = [
-            np.array(
-                [
-                    np.array([places[k][type(v), v] for v in part.levels[k]], np.int64)[c]
-                    for k, c in enumerate(part.codes)
-                ],
-                np.int64,
-            ).reshape(len(places), part.n_lines)
-            for part in parts
-        ]
         levels = tuple([v for _, v in place] for place in places)
-        return [replace(part, levels=levels, codes=c) for part, c in zip(parts, codes, strict=True)]
+        out = []
+        for part in parts:
+            codes = part.codes.copy()
+            for k, place in enumerate(places):
+                at = np.array([place[type(v), v] for v in part.levels[k]], np.int64)
+                codes[k] = at[codes[k]]
+            out.append(replace(part, levels=levels, codes=codes))
+        return out
 
     def grouped(self) -> BinCounts:
         """Lines of the same values and bin as one."""
         if not self.n_lines:
             return self
-        code, size = self.bin - int(self.bin.min()), int(np.ptp(self.bin)) + 1
-        for levels, codes in zip(self.levels, self.codes, strict=True):
-            code, size = with_codes(code, size, codes, len(levels))
-        present, at = compress(code, size)
-        one = np.empty(len(present), np.int64)
-        one[at] = np.arange(self.n_lines)  # a line of each
+        bins = self.bin - int(self.bin.min()), int(np.ptp(self.bin)) + 1
+        sizes = map(len, self.levels)
+        one, at = combinations([bins, *zip(self.codes, sizes, strict=True)], self.n_lines)
         given = [getattr(self, name) for name in _PER_LINE[1:]]
         out = [values[one] for values in given]
         for sums in out[:3]:

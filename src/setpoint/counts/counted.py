@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setpoint.array_types import Codes, Floats
-from setpoint.counts.codebook import Codebook, Marginals, Stratum
+from setpoint.counts.codebook import Codebook, Marginals
 from setpoint.counts.confusion import BinCounts, Confusion
 from setpoint.counts.curves import Curve
 from setpoint.errors import InputError, SetpointError
@@ -108,19 +108,9 @@ class Counted(ABC):
         return self.codebook.n_classes
 
     @property
-    def strata(self) -> tuple[Stratum, ...]:
-        """The strata, in the order of their codes."""
-        return self.codebook.strata
-
-    @property
     def segments(self) -> tuple[Key, ...]:
         """The segments, in the order of a rule's codes."""
         return self.codebook.segments
-
-    @property
-    def decide_on(self) -> tuple[str, ...]:
-        """The columns that a rule may look at."""
-        return self.codebook.decide_on
 
 
 # --- Tallies: rows of two classes, known by counts of bins of their scores alone ------------------
@@ -273,7 +263,7 @@ class Tally(Counted):
     @cached_property
     def totals(self) -> Codes:
         """Rows, weight and squared weight (3, strata, 3), in whole units."""
-        out = np.zeros((3, len(self.strata), 3), np.int64)
+        out = np.zeros((3, len(self.codebook.strata), 3), np.int64)
         for bins in self.bins:
             for k, (stratum, true) in enumerate(bins.kinds):
                 out[:, stratum, true] += bins.counts[:, k].sum(axis=1)
@@ -299,7 +289,7 @@ class Tally(Counted):
 
     def confusion(self, rule: Decider) -> Confusion:
         """What a rule does whose thresholds lie between bins."""
-        counts = np.zeros((3, len(self.strata), 3, 2))
+        counts = np.zeros((3, len(self.codebook.strata), 3, 2))
         for s, bins in enumerate(self.bins):
             segment = np.full(bins.n_bins, s) if rule.needs_segments else None
             decided = rule.distribution(bins.low, segment)

@@ -190,7 +190,7 @@ class Evidence(Counted):
     @cached_property
     def is_weighted(self) -> bool:
         """Whether rows have weights, or count by measures too."""
-        return self.rows.is_weighted
+        return self.rows.has_weights or self.rows.measures is not None
 
     @cached_property
     def score_columns(self) -> ScoreColumns:
@@ -208,9 +208,7 @@ class Evidence(Counted):
     @cached_property
     def columns(self) -> Floats:
         """What the totals of an argmax are linear in (N, s): posteriors, times values too."""
-        if self.scores.ndim == 1 or not self.credit.of_classes:
-            return self.scores
-        return self.score_columns.expanded(self.scores)
+        return self.score_columns.expanded(self.scores) if self.sees else self.posteriors
 
     @property
     def may_be_posteriors(self) -> bool:
@@ -221,8 +219,7 @@ class Evidence(Counted):
     @property
     def n_columns(self) -> int | None:
         """How many columns the totals of an argmax are linear in; None: one score a row."""
-        by_class = self.scores.ndim > 1 and self.credit.of_classes
-        return self.score_columns.n_columns if by_class else self.n_scores
+        return None if self.scores.ndim == 1 else self.columns.shape[1]
 
     def with_values(self, sees: tuple[str, ...]) -> Evidence:
         """The same rows for rules that look at columns by which rows count, too.
@@ -354,10 +351,6 @@ class Evidence(Counted):
         code = top if n_segments == 1 else self.rows.segment * n_tops + top
         return Blocks(code, n_segments * n_tops)
 
-    def block_weights(self, blocks: Blocks = ONE_BLOCK) -> Floats:
-        """The weight (n_blocks, strata, n + 1) by block, stratum and true class."""
-        return self.block_counts(np.zeros(self.n_rows, np.int64), blocks)[..., 0]
-
     def block_features(
         self, W: Floats, B: Floats, blocks: Blocks = ONE_BLOCK
     ) -> tuple[Floats, Floats]:
@@ -382,7 +375,7 @@ class Evidence(Counted):
         """
         if not self.credit.of_classes:
             raise InputError("joint posteriors are priced by a loss tensor: tensor_counts")
-        rows, m, soft = self.by_segment, len(self.strata), self.credit.by_posteriors
+        rows, m, soft = self.by_segment, len(self.codebook.strata), self.credit.by_posteriors
         code = rows.codes.of(blocks.code, blocks.n)
         true = None if soft else rows.true
         diag, col = argmax_features(
@@ -479,7 +472,7 @@ class Evidence(Counted):
 
     @cached_property
     def _block_codes(self) -> BlockCodes:
-        return BlockCodes(*self.credit.place(self.rows), None)
+        return BlockCodes(*self.credit.place(self.rows))
 
     @cached_property
     def _posterior_marginals(self) -> Marginals:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -140,11 +141,6 @@ class Rows:
         return len(self.true)
 
     @property
-    def is_weighted(self) -> bool:
-        """Whether rows have weights, or count by measures too."""
-        return self.weight is not None or self.measures is not None
-
-    @property
     def has_weights(self) -> bool:
         """Whether rows have weights beside what they count by measures."""
         return self.weight is not None
@@ -250,13 +246,11 @@ def _joined_measures(codebook: Codebook, parts: Sequence[Rows]) -> Floats | None
     """What the rows of all parts count by each measure; 0 where a part does not have it."""
     if not codebook.measures:
         return None
-    out = []
-    for part in parts:
-        own = np.zeros((len(codebook.measures), part.n_rows))
-        for k, measure in enumerate(part.codebook.measures):
-            assert part.measures is not None
-            own[codebook.measures.index(measure)] = part.measures[k]
-        out.append(own)
+    out = [np.zeros((len(codebook.measures), part.n_rows)) for part in parts]
+    for all_of_them, part in zip(out, parts, strict=True):
+        if part.measures is not None:
+            own = [codebook.measures.index(measure) for measure in part.codebook.measures]
+            all_of_them[own] = part.measures
     return np.concatenate(out, axis=1)
 
 
@@ -288,7 +282,7 @@ class SegmentLayout:
 
     def __init__(self, rows: Rows, scores: Floats) -> None:
         n_segments = len(rows.codebook.segments)
-        order = None
+        order: Codes | slice = slice(None)
         if n_segments > 1:
             # Narrow codes are sorted by their digits, in time linear in the rows.
             narrow = rows.segment.astype(np.uint16 if n_segments < 1 << 16 else np.int64)
@@ -296,32 +290,28 @@ class SegmentLayout:
         self.order = order
         held = np.bincount(rows.segment, minlength=n_segments)
         self.starts = np.concatenate([[0], np.cumsum(held)]).astype(np.int64)
-        self.rows: list[Codes | slice] = [slice(None)]
-        if order is not None:
-            ends = zip(self.starts[:-1], self.starts[1:], strict=True)
-            self.rows = [order[first:last] for first, last in ends]
+        self.rows: list[Codes | slice] = [order]
+        if not isinstance(order, slice):
+            self.rows = [order[first:last] for first, last in pairwise(self.starts)]
         self.scores = _class_major(scores, order)
-        self.true = rows.true if order is None else rows.true[order]
-        weight = rows.weight
-        self.weight = weight if weight is None or order is None else weight[order]
+        self.true = rows.true[order]
+        self.weight = None if rows.weight is None else rows.weight[order]
         self.codes = BlockCodes(rows.stratum, rows.codebook.n_plain, order)
 
     def in_row_order(self, decided: Codes) -> Codes:
         """Decisions in the order of segments, brought back to that of the rows."""
-        if self.order is None:
-            return decided
         out = np.empty_like(decided)
         out[self.order] = decided
         return out
 
 
-def _class_major(scores: Floats, order: Codes | None) -> Floats:
-    if order is None and scores.flags.f_contiguous:
+def _class_major(scores: Floats, order: Codes | slice) -> Floats:
+    if isinstance(order, slice) and scores.flags.f_contiguous:
         return scores.T
     out = np.empty(scores.shape[::-1])
     for start in range(0, len(scores), _ROWS):
         stop = start + _ROWS
-        rows = scores[start:stop] if order is None else scores[order[start:stop]]
+        rows = scores[start:stop] if isinstance(order, slice) else scores[order[start:stop]]
         out[:, start:stop] = rows.T
     return out
 

@@ -580,7 +580,7 @@ class _Counted:
 
 def _confusion(rows: ScoredRows, bins: ShownBins, cut: int) -> Confusion:
     evidence = rows.evidence
-    if evidence.rows.is_weighted:
+    if evidence.is_weighted:
         decided = (evidence.scores >= bins.thresholds[cut]).astype(np.int64)
         return evidence.rows.confusion(decided)
     accepted = np.zeros(evidence.marginals.weights.shape)
@@ -597,6 +597,6 @@ def _accepted(bins: ShownBins, rows: ScoredRows) -> Floats:
 
 
 def _most(rows: ScoredRows, most: int) -> int:
-    if not rows.evidence.rows.is_weighted:
+    if not rows.evidence.is_weighted:
         return most
     return int(np.clip(_COUNTED // max(rows.evidence.n_rows, 1), 16, most))

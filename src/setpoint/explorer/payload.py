@@ -299,7 +299,7 @@ def payload_of(
                 "key": {c: str(v) for c, v in s.key},
                 "plain": s.measure is None and s.dataset is None,
             }
-            for s in evidence.strata
+            for s in evidence.codebook.strata
         ],
         "curve": written,
         "groups": [

@@ -126,8 +126,8 @@ def _limits(x: fn.RateFunction, counted: CountedRates, low: float, high: float) 
     elif isinstance(x, fn.Absolute):
         found = _absolute(x, counted, low, high)
     elif isinstance(x, (fn.Log, fn.Sqrt)):
-        bottom, top, kind = _limits(x.children[0], counted, low, high)
-        found = Interval(*x.interval((bottom, top)), kind)
+        child = _limits(x.children[0], counted, low, high)
+        found = Interval(*x.interval(child[:2]), child.kind)
     elif isinstance(x, fn.WeightedSum) and len(_varying(x)) == 1:
         found = _multiple(x, counted, low, high)
     elif _is_smooth(x):
@@ -143,8 +143,7 @@ def _fraction(x: fn.Affine | fn.Ratio, counted: CountedRates, low: float, high: 
     exact = None if fraction is None else of_fraction(fraction, low, high)
     if fraction is None or exact is None:
         return Interval(*smooth_limits(x, counted, low, high), "delta")
-    two = fraction.sorts is not None and fraction.sorts.above.shape[1] == 2
-    return Interval(*exact, "clopper-pearson" if two else "exact")
+    return Interval(*exact, "clopper-pearson" if fraction.above.shape[1] == 2 else "exact")
 
 
 def _extreme(x: fn.Max | fn.Min, counted: CountedRates, low: float, high: float) -> Interval:
@@ -191,9 +190,9 @@ def _absolute(x: fn.Absolute, counted: CountedRates, low: float, high: float) ->
 def _multiple(x: fn.WeightedSum, counted: CountedRates, low: float, high: float) -> Interval:
     (k,) = (k for k, c in zip(x.coefs, x.children, strict=True) if c.features)
     (child,) = _varying(x)
-    bottom, top, kind = _limits(child, counted, *((low, high) if k > 0 else (high, low)))
-    ranges = [(bottom, top) if c is child else (counted.value(c),) * 2 for c in x.children]
-    return Interval(*x.interval(*ranges), kind)
+    ends = _limits(child, counted, *((low, high) if k > 0 else (high, low)))
+    ranges = [ends[:2] if c is child else (counted.value(c),) * 2 for c in x.children]
+    return Interval(*x.interval(*ranges), ends.kind)
 
 
 def _parts(x: fn.RateFunction, counted: CountedRates, low: float, high: float) -> Interval:

@@ -33,7 +33,6 @@ class Units:
     def __init__(self, lines: Floats, tables: int) -> None:
         """Lines (..., profiles): counts, products; both of all of their strata and true classes."""
         products, around = lines[tables : tables + tables**2], lines[tables + tables**2 :]
-        self.lines = lines
         self.counts = lines[:tables]  # (tables, profiles)
         # Sums over units, of what each adds in two tables.
         self.products = products.reshape(tables, tables, -1)
@@ -133,9 +132,9 @@ class Profiles:
 
 @dataclass(frozen=True, eq=False)
 class Fraction:
-    """``(above @ counts) / (below @ counts)``; entries with neither weight are left out."""
+    """``(above @ counts) / (below @ counts)``; entries of equal weights are one."""
 
-    above: Floats  # (tables, entries with a weight)
+    above: Floats  # (tables, entries with a weight, by it)
     below: Floats
     units: Units
     at_zero: float
@@ -144,26 +143,11 @@ class Fraction:
     @cached_property
     def range(self) -> tuple[float, float]:
         """The smallest and largest value that any counts of rows give."""
-        x = self.sorts or self
         ends = [
             float(a / b) if b > 0 else INF if a > 0 else -INF
-            for a, b in zip(x.above[0], x.below[0], strict=True)
+            for a, b in zip(self.above[0], self.below[0], strict=True)
         ]
         return min(ends, default=self.at_zero), max(ends, default=self.at_zero)
-
-    @cached_property
-    def sorts(self) -> Fraction | None:
-        """The same with entries of equal weights in one; None of amounts: each unit differs."""
-        if self.units.amounts:
-            return None
-        up, down = rounded(self.above[0]), rounded(self.below[0])
-        order, begins = np.lexsort((down, up)), np.ones(len(up), bool)
-        up, down = up[order], down[order]
-        begins[1:] = (up[1:] != up[:-1]) | (down[1:] != down[:-1])
-        first, starts = order[begins], np.flatnonzero(begins)
-        units = Units(np.add.reduceat(self.units.lines[:, order], starts, axis=1), 1)
-        above, below = self.above[:, first], self.below[:, first]
-        return Fraction(above, below, units, self.at_zero, self.entries)
 
 
 # --- The rates of some expressions on one confusion -----------------------------------------------
@@ -176,12 +160,22 @@ MOST_WEIGHTS = 30_000_000
 """Beyond so many weights (features times entries) profiles are not distinguished."""
 
 
+class FractionForm(NamedTuple):
+    """Weights above and below, and the entries of each, one group after the other."""
+
+    above: Floats
+    below: Floats
+    order: Codes
+    starts: Codes
+    entries: tuple[Floats, Floats]
+
+
 class KnownWeights(NamedTuple):
     """What is the same for all confusions of one table, by features and by expression."""
 
     profiles: dict[frozenset[int], tuple[Weights, Codes]]
     # Expressions are kept with their fractions: their ids stay their own.
-    fractions: dict[int, tuple[RateFunction, tuple[Floats, Floats] | None]]
+    fractions: dict[int, tuple[RateFunction, FractionForm | None]]
 
 
 class CountedRates:
@@ -209,21 +203,16 @@ class CountedRates:
     def truth(self) -> Bools:
         """Whose rows (features, strata, n + 1) are the population of each feature."""
         n = len(self.confusion.classes)
-        out = np.zeros((len(self.features), len(self.confusion.strata), n + 1), bool)
+        out = np.zeros((len(self.features), len(self.confusion.codebook.strata), n + 1), bool)
         for j, f in enumerate(self.features):
             out[j, list(f.strata if f.share_of is None else f.share_of)] = f.given_rows != 0
         return out
 
     def weights(self, index: list[int]) -> Weights:
         """What some features look at by entry, events not divided by any norm."""
-        n = len(self.confusion.classes)
-        event = np.zeros((len(index), *self.confusion.counts.shape))
-        for i, j in enumerate(index):
-            f = self.features[j]
-            for baseline, strata in f.by_baseline.items():
-                event[i, strata] = f.matrix(baseline)
-        given = np.repeat(self.truth[index].reshape(len(index), -1), n, axis=1).astype(float)
-        return Weights(index, event.reshape(len(index), -1), given)
+        given = self.truth[index].reshape(len(index), -1).astype(float)
+        event = self.table.masks(index).reshape(len(index), -1)
+        return Weights(index, event, np.repeat(given, self.table.n, axis=1))
 
     @cached_property
     def row_weights(self) -> Floats:
@@ -302,24 +291,39 @@ class CountedRates:
 
     def fraction(self, x: RateFunction) -> Fraction | None:
         """The expression as one fraction of linear functions of the counts, if it is one."""
-        if id(x) in self._fractions:
-            return self._fractions[id(x)]
-        known, index = self._known.fractions, sorted(x.features)
-        if id(x) not in known:
-            # Shares of different rows are none: of hundreds of classes, weights fill the memory.
-            alike = index and (self.truth[index] == self.truth[index[0]]).all()
-            known[id(x)] = x, (self.weights(index).above_and_below(x) if alike else None)
-        found, parts = None, known[id(x)][1]
-        if parts is not None:
-            lines, tables = self._entries(index)
-            above, below = (part[: tables * lines.shape[1]].reshape(tables, -1) for part in parts)
-            used = ((np.abs(above) > _TINY) | (below > _TINY)).any(axis=0)
-            top, bottom = (part.reshape(self.confusion.counts.shape) for part in parts)
-            units = Units(lines[:, used], tables)
-            at_zero = x.at_zero if isinstance(x, Ratio) else 0.0
-            found = Fraction(above[:, used], below[:, used], units, at_zero, (top, bottom))
-        self._fractions[id(x)] = found
-        return found
+        if id(x) not in self._fractions:
+            known, index = self._known.fractions, sorted(x.features)
+            if id(x) not in known:
+                known[id(x)] = x, self._form(x, index)
+            found, form = None, known[id(x)][1]
+            if form is not None:
+                lines, tables = self._entries(index)
+                units = Units(np.add.reduceat(lines[:, form.order], form.starts, axis=1), tables)
+                at_zero = x.at_zero if isinstance(x, Ratio) else 0.0
+                found = Fraction(form.above, form.below, units, at_zero, form.entries)
+            self._fractions[id(x)] = found
+        return self._fractions[id(x)]
+
+    def _form(self, x: RateFunction, index: list[int]) -> FractionForm | None:
+        """What is the same of a fraction for all confusions of one table."""
+        # Shares of different rows are none: of hundreds of classes, weights fill the memory.
+        alike = index and (self.truth[index] == self.truth[index[0]]).all()
+        parts = self.weights(index).above_and_below(x) if alike else None
+        if parts is None:
+            return None
+        lines, tables = self._entries(index)
+        above, below = (part[: tables * lines.shape[1]].reshape(tables, -1) for part in parts)
+        order = np.flatnonzero(((np.abs(above) > _TINY) | (below > _TINY)).any(axis=0))
+        starts = np.arange(len(order))
+        if tables == 1:  # each amount differs
+            up, down = rounded(above[0, order]), rounded(below[0, order])
+            rank, begins = np.lexsort((down, up)), np.ones(len(order), bool)
+            up, down = up[rank], down[rank]
+            begins[1:] = (up[1:] != up[:-1]) | (down[1:] != down[:-1])
+            order, starts = order[rank], np.flatnonzero(begins)
+        first = order[starts]
+        top, bottom = (part.reshape(self.confusion.counts.shape) for part in parts)
+        return FractionForm(above[:, first], below[:, first], order, starts, (top, bottom))
 
     # ------------------------------------------------------------------ what is said of it
     def range(self, x: RateFunction) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from statistics import NormalDist
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -73,16 +73,16 @@ def of_two_sorts(
 
 def of_fraction(fraction: Fraction, low: float, high: float) -> tuple[float, float] | None:
     """Exact limits of a fraction that tells two sorts of rows apart; None if it has more."""
-    two = fraction.sorts
-    if two is None or two.above.shape[1] > 2:
+    units = fraction.units
+    if units.amounts or fraction.above.shape[1] > 2:
         return None
-    counts, squares = two.units.counts[0], two.units.products[0, 0]
+    counts, squares = units.counts[0], units.products[0, 0]
     if len(counts) < 2 or counts.sum() <= 0:
         return fraction.range
-    unit = two.units.typical[0][0]
+    unit = units.typical[0][0]
     weight = (squares + _BORROWED * unit * unit) / (counts + _BORROWED * unit)
-    above, below = two.above[0] * weight, two.below[0] * weight
-    return of_two_sorts(above, below, counts / weight, (low, high), two.at_zero)
+    above, below = fraction.above[0] * weight, fraction.below[0] * weight
+    return of_two_sorts(above, below, counts / weight, (low, high), fraction.at_zero)
 
 
 def difference_above(x: Floats, below: Floats, above: Floats, corr: Floats) -> Floats:
@@ -121,22 +121,18 @@ def ratio_below(x: Floats, below: Floats, above: Floats, corr: Floats) -> Floats
 # --- Exact tails of the binomial distribution -----------------------------------------------------
 
 
-@overload
-def at_least(k: float, n: float, share: float) -> float: ...
-@overload
-def at_least(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> Floats: ...
-def at_least(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> float | Floats:
+def at_least(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> Floats:
     """The chance of `k` successes or more in `n` trials.
 
     Examples
     --------
-    >>> at_least(5, 5, 0.5)
+    >>> float(at_least(5, 5, 0.5))
     0.03125
     """
     k, n, share = _tail_arguments(k, n, share)
     inside = (k >= 1) & (k <= n)
     a, b = np.where(inside, k, 1.0), np.where(inside, n - k + 1, 1.0)
-    return _plain(np.where(inside, betainc(a, b, share), np.where(k < 1, 1.0, 0.0)))
+    return np.where(inside, betainc(a, b, share), np.where(k < 1, 1.0, 0.0))
 
 
 def successes_needed(n: ArrayLike, share: float, tail: float) -> NDArray[np.int64]:
@@ -166,10 +162,6 @@ def _tail_arguments(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> tuple[Float
     if not ((share >= 0) & (share <= 1)).all():
         raise InputError("a share of successes lies between 0 and 1")
     return k, n, share
-
-
-def _plain(x: Floats) -> float | Floats:
-    return float(x) if x.ndim == 0 else x
 
 
 # --- How many fresh labels show that a model is better than the deployed one ----------------------
@@ -357,7 +349,7 @@ class Trials(NamedTuple):
         >>> round(Trials(81, 131, 0.5).p_value, 4)
         0.0043
         """
-        return 1.0 if self.successes == 0 else at_least(self.successes, self.trials, self.share)
+        return float(at_least(self.successes, self.trials, self.share)) if self.successes else 1.0
 
 
 def trials_of(x: RateFunction, counted: CountedRates, relation: str, bound: float) -> Trials | None:
@@ -435,9 +427,9 @@ def exact_limits(
     [0.5294, 0.7018]
     """
     found = _of_alike_rows(x, counted)
-    if found is None or (two := found[0].sorts) is None or two.above.shape[1] != 2:
+    if found is None or found[0].above.shape[1] != 2:
         return None
-    weight = found[1]
+    two, weight = found
     rows = [_whole(float(count) / weight) for count in two.units.counts[0]]
     if None in rows:
         return None

@@ -227,7 +227,8 @@ class Pricer:
 
     def constants(self, blocks: Blocks) -> Floats:
         """The same (n, blocks, d) for all constants: rows of each class, and of all."""
-        held, n = self.counted.block_weights(blocks), self.counted.n_classes
+        alike, n = np.zeros(self.counted.n_rows, np.int64), self.counted.n_classes
+        held = self.counted.block_counts(alike, blocks)[..., 0]
         out = np.empty((n, blocks.n, len(self.rates)))
         if self.form is None:
             counts = np.zeros((*held.shape, n))
@@ -385,7 +386,9 @@ class Achievable(WholeRules):
     def _can_split(self, d: int) -> bool:
         counted = self.counted
         blocks = len(counted.segments) * (counted.n_scores or 1)
-        return bool(blocks * max(d, len(counted.strata) * counted.n_classes) <= _MOST_BLOCKS)
+        return bool(
+            blocks * max(d, len(counted.codebook.strata) * counted.n_classes) <= _MOST_BLOCKS
+        )
 
     def _groups_of_tops(self, d: int) -> NDArray[np.int64]:
         """Which classes on top share a block: none, unless the columns are too many."""
@@ -478,7 +481,7 @@ class Achievable(WholeRules):
                 rules.append(mixed[0])
             else:
                 rules.append(PerSegment([mixed[k] for k in self._group], by="top"))
-        if not self.evidence.decide_on or all(rule == rules[0] for rule in rules):
+        if not self.evidence.codebook.decide_on or all(rule == rules[0] for rule in rules):
             return rules[0]
         return per_segment(rules, self.evidence.segments)
 

@@ -262,12 +262,16 @@ class RateTable:
     @cached_property
     def _masks(self) -> Floats:
         """The rates (d, strata * (n + 1) * n) before division by their norms."""
+        return self.masks(range(len(self.rates))).reshape(len(self.rates), -1)
+
+    def masks(self, index: Sequence[int]) -> Floats:
+        """Some rates (len(index), strata, n + 1, n) before division by their norms."""
         n, strata = self.n, self.codebook.strata
-        out = np.zeros((len(self.rates), len(strata), n + 1, n))
-        for j, f in enumerate(self.rates):
-            for baseline, here in f.by_baseline.items():
-                out[j, here] = f.matrix(baseline)
-        return out.reshape(len(self.rates), len(strata) * (n + 1) * n)
+        out = np.zeros((len(index), len(strata), n + 1, n))
+        for i, j in enumerate(index):
+            for baseline, here in self.rates[j].by_baseline.items():
+                out[i, here] = self.rates[j].matrix(baseline)
+        return out
 
     def tensor(self, coefs: Floats) -> Floats:
         """Weights (strata, n + 1, n) of the counts in ``sum_j coefs[j] * v_j``."""

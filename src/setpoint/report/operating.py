@@ -70,7 +70,7 @@ def operating_points(
     rules = _by_segment(rule, evidence)
     if rules is None:
         return None
-    own = np.array([c.dataset is None and c.measure is None for c in evidence.strata])
+    own = np.array([c.dataset is None and c.measure is None for c in evidence.codebook.strata])
     held = evidence.marginals.weights[own][:, :2].sum(axis=0)
     return partial(_points, linked, evidence, rules, own, held) if held.all() else None
 
@@ -95,7 +95,7 @@ def _points(
         atoms = _atoms(segment_rule, curve)
         for p, j in atoms:
             accepted += p * counts[:, j]
-        name = segment_in_words(evidence.segments[s]) if evidence.decide_on else ""
+        name = segment_in_words(evidence.segments[s]) if evidence.codebook.decide_on else ""
         if counts[:, -1].all():
             curves.append(_curve(name, curve, own, counts, atoms, program))
     fp, tp = accepted.tolist()
@@ -299,7 +299,7 @@ def deferral_points(evidence: Counted, rule: Rule) -> DeferralPoints | None:
             assert isinstance(evidence, Evidence)
             shares, errors = _by_posterior(evidence, own, s)
         share, error = _reached(table, n)
-        name = segment_in_words(segment) if evidence.decide_on else ""
+        name = segment_in_words(segment) if evidence.codebook.decide_on else ""
         chosen = None if error is None else (share, error)
         curves.append(DeferralCurve(name, tuple(shares.tolist()), tuple(errors.tolist()), chosen))
     share, error = _reached(counts[own].sum(axis=0), n)

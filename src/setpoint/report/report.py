@@ -314,8 +314,8 @@ def _gaps(goal: Goal, bounds: Sequence[BoundSide]) -> list[str]:
 
 def _counts(confusion: Confusion) -> Counts:
     """The rows of X by true and decided class."""
-    plain = [i for i, stratum in enumerate(confusion.strata) if stratum.measure is None]
-    own = [i for i in plain if confusion.strata[i].dataset is None]
+    plain = [i for i, stratum in enumerate(confusion.codebook.strata) if stratum.measure is None]
+    own = [i for i in plain if confusion.codebook.strata[i].dataset is None]
     table = confusion.counts[own].sum(axis=0)
     return Counts.of(int(confusion.rows[plain].sum()), confusion.classes, table)
 
@@ -428,7 +428,7 @@ def rule_facts(rule: Rule, evidence: Counted, drawn: float) -> RuleFacts:
     """A rule in words, what it looks at, and its cut-offs where it has some."""
     return RuleFacts(
         first_lines(rule.explain(ClassNames(evidence.classes))),
-        tuple(evidence.decide_on) if rule.needs_segments else (),
+        tuple(evidence.codebook.decide_on) if rule.needs_segments else (),
         drawn,
         cutoffs_of(rule),
     )
@@ -601,7 +601,7 @@ def _deployed_counts(confusion: Confusion) -> tuple[tuple[float, ...], ...]:
     if n > MOST_CLASSES:
         return ()
     out = np.zeros((n + 1, n))
-    for stratum, counts in zip(confusion.strata, confusion.counts, strict=True):
+    for stratum, counts in zip(confusion.codebook.strata, confusion.counts, strict=True):
         if stratum.dataset is None and stratum.measure is None:
             rows = counts.sum(axis=1)
             out[:, stratum.baseline] += np.append(rows[:n], rows[-1])

@@ -31,7 +31,7 @@ class Case:
 
     def accepted(self, rule):
         """Probability with which a rule accepts each row."""
-        segment = self.evidence.rows.segment if self.evidence.decide_on else None
+        segment = self.evidence.rows.segment if self.evidence.codebook.decide_on else None
         return rule.distribution(self.oracle.rows.scores, segment)[:, 1]
 
 

@@ -149,7 +149,10 @@ class Retraining(WholeRules):
         self._X = self._X_train if X is None or X is X_train else indexable(X)[0]
         _check_rows("training rows", self._X_train, train.n_rows)
         _check_rows("counted rows", self._X, evidence.n_rows)
-        if train.codebook.strata != evidence.strata or train.codebook.classes != evidence.classes:
+        if (
+            train.codebook.strata != evidence.codebook.strata
+            or train.codebook.classes != evidence.classes
+        ):
             raise InputError("training rows are of another codebook than evidence")
         self._kind, self._weight = train.kind.astype(np.int64), train.weight
         nothing = np.zeros(0, np.int64)
@@ -158,7 +161,7 @@ class Retraining(WholeRules):
 
     @property
     def _n_kinds(self) -> int:
-        return len(self.evidence.strata) * (self.evidence.n_classes + 1)
+        return len(self.evidence.codebook.strata) * (self.evidence.n_classes + 1)
 
     # ------------------------------------------------------------------ the space
     def ask(self, slopes: Floats) -> int:

@@ -346,7 +346,7 @@ def _points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoints:
         )
     found = operating_points(link(goal, evidence.codebook), evidence, rule)
     if found is None:
-        own = [c.dataset is None and c.measure is None for c in evidence.strata]
+        own = [c.dataset is None and c.measure is None for c in evidence.codebook.strata]
         held = evidence.marginals.weights[own]
         if not held[:, :2].sum(axis=0).all():
             raise InputError(

@@ -463,7 +463,7 @@ class CutoffSet(AchievableSet):
             mixture([(p, segment.rule(number)) for number, p in sorted(part.items())])
             for segment, part in zip(self.segments, choice, strict=True)
         )
-        if not self.evidence.decide_on:
+        if not self.evidence.codebook.decide_on:
             return rules[0]
         return PerSegment(rules, self.evidence.segments)
 
