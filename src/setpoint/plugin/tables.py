@@ -148,14 +148,15 @@ def _refuse_many(counted: CountedRows) -> None:
 
 def _check_promise(whole: CountedRows, options: Options, settings: Confidence) -> None:
     """Refuse what counts of all rows cannot certify."""
-    linked, tally = link(whole.goal, whole.codebook), whole.tally()
+    goal = whole.inputs.goal
+    linked, tally = link(goal, whole.codebook), whole.tally()
     promise = promise_of(linked, settings)
     check_enough(promise, tally, settings)
     if options.randomized is False and monotone_constraints(tally, promise.tests(tally.marginals)):
         return
     raise GoalError(
         "`confidence`: on a table elsewhere rules are certified whose constraints only loosen as "
-        f"a threshold moves one way, such as a floor on recall, and '{whole.goal}' has others, or "
+        f"a threshold moves one way, such as a floor on recall, and '{goal}' has others, or "
         "its rule may draw: solve without it there, read scores and labels of rows that had no "
         "part in it into memory, and give them to setpoint.certify"
     )
