@@ -207,8 +207,12 @@ def measured_on(
         inputs.require_values()
         kept = _kept(inputs.tables[None].weight, rows)
         metric = FormulaMetric.of(goal, inputs.rows, kept, penalty)
-    if where is not None:
-        _require_both(metric.true, classes, where)
+    for code, label in enumerate(classes.labels if where is not None else ()):
+        if not (metric.true == code).any():
+            raise InputError(
+                f"{quoted(str(where))} holds no row of the class {label!r} that counts; a metric "
+                "is measured on both classes"
+            )
     return metric
 
 
@@ -375,15 +379,6 @@ def _columns(metric: BlackBox, rows: GivenRows) -> dict[str, Array]:
 
 def _kept(weight: Floats | None, rows: GivenRows) -> Codes:
     return np.arange(rows.n_rows) if weight is None else np.flatnonzero(weight)
-
-
-def _require_both(true: Codes, classes: ClassOrder, where: str) -> None:
-    for code, label in enumerate(classes.labels):
-        if not (true == code).any():
-            raise InputError(
-                f"{quoted(where)} holds no row of the class {label!r} that counts; a metric is "
-                "measured on both classes"
-            )
 
 
 # --- Which black box is meant, and its value for a rule -------------------------------------------

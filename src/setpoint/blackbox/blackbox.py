@@ -139,11 +139,6 @@ class Parameters:
             raise InputError(f"function {name} takes {nameless} by position alone, not by name")
         self.named = {p.name: p.default is P.empty for p in further if p.kind != P.POSITIONAL_ONLY}
 
-    @property
-    def takes_weight(self) -> bool:
-        """Whether there is a parameter `sample_weight`."""
-        return _WEIGHT in self.named
-
     def takes(self, given: object) -> Takes:
         """What the second argument is: as given, or by its name."""
         for kind in _SECOND:
@@ -292,7 +287,7 @@ class BlackBox:
             columns=parameters.columns(columns),
             limits=_checked_limits(limits),
             name=name,
-            takes_weight=parameters.takes_weight,
+            takes_weight=_WEIGHT in parameters.named,
         )
 
     @property

@@ -230,6 +230,7 @@ class Argmax(
         >>> Argmax([[1.0, 0.0], [0.5, 2.0]], [0.0, 1.0]).totals(np.array([[0.5, 0.5]]))
         array([[0.75, 2.  ]])
         """
+        out: Floats
         if self.weights is not None:
             out = scores * np.array(self.weights)
         else:

@@ -89,18 +89,19 @@ def body_of(data: Any) -> Any:
     {'type': 'threshold', 'threshold': 0.5, 'width': 0}
     """
     version = data.get("format") if isinstance(data, dict) else None
-    if isinstance(version, int) and not isinstance(version, bool) and version > FORMAT:
+    known = version if isinstance(version, int) and not isinstance(version, bool) else None
+    if known is not None and known > FORMAT:
         raise RuleFormatError(
             f"format: found {version}, written by a newer setpoint; "
             f"this one reads format {FORMAT}: upgrade it"
         )
-    if isinstance(version, int) and not isinstance(version, bool) and version == 1:
+    if known == 1:
         raise RuleFormatError(
             f"format: found 1, written by an older setpoint; this one reads format {FORMAT}: find "
             "the rule again and store it anew"
         )
     fields = fields_of(data, "the document", ("format", "rule"))
-    if isinstance(version, bool) or not isinstance(version, int) or version != FORMAT:
+    if known != FORMAT:
         wrong("format", version, str(FORMAT))
     return fields["rule"]
 

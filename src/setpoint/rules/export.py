@@ -49,8 +49,8 @@ class Names:
 def names_of(rule: Rule, score: Any, columns: Any, classes: Any, hash_column: Any) -> Names:
     """The names that an export uses, checked."""
     known = columns_of(rule.segment_keys)
-    told = "the values of {!r} that the rule tells apart"
-    numbers = {c: v for c, v in known.items() if kind_of(v, told.format(c)) == "number"}
+    what = "the values of {!r} that the rule tells apart"
+    numbers = {c: v for c, v in known.items() if kind_of(v, what.format(c)) == "number"}
     labels = labels_of(rule, classes)
     kind_of(labels, "classes")
     called = _columns(tuple(dict.fromkeys((*known, *rule.value_columns))), columns)

@@ -397,7 +397,7 @@ class CountedRows:
         """What decisions (lines,), or their probabilities (lines, n), of all lines do."""
         rows = self.inputs.rows
         weight, squares = (
-            rows.weighted(self._in_units(what) * self.unit).confusion(decided).counts
+            rows.weighted(np.float64(self.unit) * self._in_units(what)).confusion(decided).counts
             for what in ("weight", "squares")
         )
         numbers = np.zeros(weight.shape[:2], np.int64)

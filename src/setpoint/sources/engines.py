@@ -60,14 +60,10 @@ class Polars(Source):
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
         """All rows, some columns."""
+        yield {name: self._empty[name].to_arrow() for name in names}
         chosen = self._frame.select(names)
-        rows = chosen.collect_batches(chunk_size=_ROWS, maintain_order=False)
-        found = False
-        for piece in rows:
-            found = True
+        for piece in chosen.collect_batches(chunk_size=_ROWS, maintain_order=False):
             yield {name: piece[name].to_arrow() for name in names}
-        if not found:
-            yield {name: self._empty[name].to_arrow() for name in names}
 
 
 class Partitions(Source):
