@@ -26,7 +26,6 @@ from setpoint.estimators.base import GoalClassifier, SearchParameters, atomic_fi
 from setpoint.goals import Goal
 from setpoint.guarantees import (
     Certification,
-    Tries,
 )
 from setpoint.inputs import (
     CheckedTable,
@@ -460,27 +459,14 @@ class TrainedClassifier(SearchParameters, GoalClassifier):
         allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
     ) -> Certification | None:
         """How models of the training are certified; None where nothing is promised."""
-        rows, settings = data.certifying, data.promised
-        if rows is None or settings is None:
+        rows = data.certifying
+        if rows is None or data.promised is None:
             return None
 
         def scored(found: Found) -> Evidence:
             return rows.evidence(lambda X: self._scores_by(found.model, X, data.column))
 
-        draws, names = None, column_names(data.X)
-        if getattr(self, "randomized", False):
-            draws = rows.draws(lambda X: self._draws_of(X, data.key, names))
-        return Certification(
-            settings,
-            scored,
-            draws=draws,
-            models=models,
-            tries=Tries.of(self),
-            key=rows.key,
-            note=rows.copies,
-            table=rows.judged.tables[None],
-            allowed=allowed,
-        )
+        return rows.certification(self, data, scored, models=models, allowed=allowed)
 
     def _features(self, X: Any, column: str | None, reset: bool = False) -> Any:
         if column is not None:

@@ -14,18 +14,20 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from setpoint.array_types import Codes, Floats, Integers
-from setpoint.counts import Evidence
+from setpoint.counts import Counted, Evidence
 from setpoint.errors import InputError, quoted
 from setpoint.goals import Goal
 from setpoint.guarantees import (
     Certification,
     FindInwards,
+    Tries,
     check_enough,
     monotone_constraints,
     promise_of,
 )
 from setpoint.inputs import CheckedData, CheckedTable, GivenRows, column_names, row_draws, taken
 from setpoint.program import LinkedGoal
+from setpoint.search import Found
 from setpoint.solvers import Confidence
 
 if TYPE_CHECKING:
@@ -81,6 +83,25 @@ class CertifyingRows:
         if any(part is None for part in found.values()):
             return None
         return self.judged.evidence(found).scores  # type: ignore[arg-type]
+
+    def certification(
+        self, owner: Any, data: FitData, scored: Callable[[Found], Counted], **more: Any
+    ) -> Certification:
+        """How rules of a classifier are certified on these rows."""
+        draws, names = None, column_names(data.X)
+        if getattr(owner, "randomized", False):
+            draws = self.draws(lambda X: owner._draws_of(X, data.key, names))
+        assert data.promised is not None
+        return Certification(
+            data.promised,
+            scored,
+            draws=draws,
+            tries=Tries.of(owner),
+            key=self.key,
+            note=self.copies,
+            table=self.judged.tables[None],
+            **more,
+        )
 
 
 def set_apart(data: FitData, share: float, seed: int) -> FitData:

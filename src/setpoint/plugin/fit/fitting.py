@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from setpoint.array_types import Codes, Floats
-from setpoint.blackbox import RowMetric, measured_on, rows_taken
+from setpoint.blackbox import measured_on, rows_taken
 from setpoint.counts import Evidence, counted_rows
 from setpoint.errors import EmptyPopulationError, GoalError, InputError
 from setpoint.estimators import (
@@ -28,7 +28,6 @@ from setpoint.estimators import (
     same_content,
 )
 from setpoint.goals import TABLE, Goal, Metric, walk
-from setpoint.guarantees import Certification, Tries
 from setpoint.inputs import CheckedData, DecideOn, column_names, in_frame, some
 from setpoint.plugin.fit.candidates import ModelChoice
 from setpoint.plugin.fit.crossfit import (
@@ -108,7 +107,9 @@ class Task:
     # ------------------------------------------------------------------ posteriors
     def by_scores(self, fitted: CrossFit | None = None) -> FittedRule:
         """The rule over out-of-fold scores or posteriors of the model."""
-        response, sets, metric = self.response, self.data.given, self._measured()
+        response, sets, metric = self.response, self.data.given, None
+        if self.data.metric is not None:
+            metric = measured_on(self.data.metric, self.data.classes, sets[None])
         if fitted is None:
             fitted = self._cross_fitted(self.data.y, response, self.data.y)
         scores = {
@@ -131,19 +132,12 @@ class Task:
 
     def _certify(self, score: Callable[[Any], Floats]) -> Certify | None:
         """How rules over scores of the model are certified; None where no rows are set apart."""
-        rows, settings = self.data.certifying, self.data.promised
-        if rows is None or settings is None:
+        rows = self.data.certifying
+        if rows is None or self.data.promised is None:
             return None
         scored = rows.evidence(score)
-        return lambda inwards: Certification(
-            settings,
-            lambda _: scored,
-            draws=rows.draws(self._draws) if self.options.randomized else None,
-            inwards=inwards,
-            tries=Tries.of(self.owner),
-            key=rows.key,
-            note=rows.copies,
-            table=rows.judged.tables[None],
+        return lambda inwards: rows.certification(
+            self.owner, self.data, lambda _: scored, inwards=inwards
         )
 
     def _blocks(self, inputs: CheckedData, index: NDArray[np.int64] | None) -> Codes | None:
@@ -161,16 +155,6 @@ class Task:
             return None
         own = found if index is None else found[index]
         return own[counted_rows(inputs.tables[None].weight)]
-
-    def _measured(self) -> RowMetric | None:
-        """A black box on the rows of X."""
-        data = self.data
-        if data.metric is None:
-            return None
-        return measured_on(data.metric, data.classes, data.given[None])
-
-    def _draws(self, X: Any) -> Floats | None:
-        return self.owner._draws_of(X, self.data.key, column_names(self.data.X))
 
     def _cross_fitted(self, y: Any, response: Any, stratify: Any) -> CrossFit:
         X, n_jobs = self.data.X, self.owner.n_jobs
