@@ -255,8 +255,6 @@ _COLUMNS_ENOUGH = 20_000
 """Up to so many rows are used to choose."""
 _COLUMNS_CALLS = 60
 
-
-"""Differences up to this share of the objective are noise."""
 _OF_A_RATE = 0.02
 """A bound that is missed by no more may be missed by chance."""
 
@@ -296,22 +294,18 @@ def choose_rule_inputs(goal: Goal, aware: Evidence, options: Options) -> tuple[R
                 failed = f"; by values: {str(error).splitlines()[0]}"
     if not reached:
         return "score", f"cross-validation failed: the score alone{failed}"
-    best = _best(goal, aware, reached)
+    # The first that misses no bound by more than noise and is as good as any such.
+    least = max(min(r.past for r in reached.values()), SATISFIED)
+    most = least + noise_of(goal, aware, _OF_A_RATE)
+    kept = {s: r for s, r in reached.items() if r.past <= most}
+    top = max(r.score for r in kept.values())
+    floor = top - _HALF_A_POINT * abs(top)
+    best = next(s for s, r in kept.items() if r.score >= floor)
     sense = 1.0 if goal.sense == "maximize" else -1.0
     said = ", ".join(f"{sense * r.score:.4g} by {_WORDS[s][1]}" for s, r in reached.items())
     words = _WORDS[best][0].format(columns=columns)
     failed = "" if {"soft", "label"} & reached.keys() else failed
     return best, f"{words}, {_left_out(aware)} (objective {said}{failed})"
-
-
-def _best(goal: Goal, aware: Evidence, reached: dict[RuleInputs, Reached]) -> RuleInputs:
-    """The first that misses no bound by more than noise and is as good as any such."""
-    noise = noise_of(goal, aware, _OF_A_RATE)
-    least = min(r.past for r in reached.values())
-    kept = {s: r for s, r in reached.items() if r.past <= max(least, SATISFIED) + noise}
-    top = max(r.score for r in kept.values())
-    floor = top - _HALF_A_POINT * abs(top)
-    return next(s for s, r in kept.items() if r.score >= floor)
 
 
 def _by_score(goal: Goal, options: Options, evidence: Evidence) -> Rule:
