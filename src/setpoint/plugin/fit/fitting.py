@@ -64,7 +64,6 @@ class FittedRule:
     scorer: JointModel | Retrained | None
     found: Found
     report: GoalReport
-    posterior: bool
     choice: ModelChoice | None = None
 
 
@@ -128,7 +127,7 @@ class Task:
             blocks=self._blocks(inputs, fitted.index),
             metric=metric,
         )
-        return FittedRule(fitted.model, None, found, report, response.posterior)
+        return FittedRule(fitted.model, None, found, report)
 
     def _certify(self, score: Callable[[Any], Floats]) -> Certify | None:
         """How rules over scores of the model are certified; None where no rows are set apart."""
@@ -247,7 +246,7 @@ class Task:
         columns = "; ".join(f"column {k + 1} is of {joint.words(k)}" for k in range(joint.n_scores))
         text = f"{report.rule.text}\nThe score has columns for group and class: {columns}."
         model = clone(self.model).fit(self.data.X, self.data.y, **self.params)
-        return FittedRule(model, scorer, found, with_words(report, text), posterior=True)
+        return FittedRule(model, scorer, found, with_words(report, text))
 
     # ------------------------------------------------------------------ a retrained learner
     def by_retraining(self, learner: Any) -> FittedRule:
@@ -303,7 +302,7 @@ class Task:
         model = self.model
         if not self.owner._fits_nothing:
             model = clone(model).fit(self.data.X, self.data.y, **self.params)
-        return FittedRule(model, scorer, found, report, self.response.posterior)
+        return FittedRule(model, scorer, found, report)
 
     def _rows(self, index: NDArray[np.int64]) -> Any:
         if len(index) == len(self.data.true):
