@@ -20,9 +20,9 @@ READERS = {
     "plugin/exploring.py",
     "plugin/fit/race.py",
     # Which of some equally good rules departs from the argmax least.
-    "plugin/problem.py",
+    "plugin/solvers/searching.py",
     "plugin/fit/crossfit.py",
-    "plugin/solvers/named.py",
+    "plugin/selection.py",
     "ramp/classifier.py",
     "ramp/selection.py",
 }

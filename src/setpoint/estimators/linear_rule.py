@@ -456,17 +456,13 @@ class TrainedClassifier(SearchParameters, GoalClassifier):
         allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
     ) -> Certification | None:
         """How models of the training are certified; None where nothing is promised."""
-        rows, names = data.certifying, column_names(data.X)
+        rows = data.certifying
 
         def scored(found: Found) -> Evidence:
             assert rows is not None
             return rows.evidence(lambda X: self._scores_by(found.model, X, data.column))
 
-        def draws(X: Any) -> Floats | None:
-            return self._draws_of(X, data.key, names)
-
-        drawn = draws if getattr(self, "randomized", False) else None
-        return data.certification(self, scored, drawn, models=models, allowed=allowed)
+        return data.certification(self, scored, models=models, allowed=allowed)
 
     def _features(self, X: Any, column: str | None, reset: bool = False) -> Any:
         if column is not None:

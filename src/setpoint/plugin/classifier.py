@@ -269,9 +269,10 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
         data = open_fit(self, X, y, **rows)
         named = (self.sensitive_features, sensitive_features)
         with Progress(bool(self.verbose)) as progress, naming_groups_in(X, *named):
-            fitted = self._task(data, sensitive_features, params, progress).run()
+            task = self._task(data, sensitive_features, params, progress)
+            fitted = task.run()
         self.estimator_ = fitted.model
-        self.posterior_, self.scorer_ = fitted.posterior, fitted.scorer
+        self.posterior_, self.scorer_ = task.response.posterior, fitted.scorer
         self.choice_ = fitted.choice
         self._close(data, fitted.found, fitted.report)
         self._keep(fitted.found, fitted.report)

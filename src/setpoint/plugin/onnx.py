@@ -17,7 +17,6 @@ from setpoint.errors import InputError, InputTypeError
 from setpoint.inputs import column_names, frame_of, series_values
 from setpoint.packages import needed_by
 from setpoint.plugin.classifier import PlugInClassifier
-from setpoint.plugin.fit.crossfit import Response
 from setpoint.rules import Argmax, Threshold
 
 _OPTIONS = {"zipmap": [True, False, "columns"], "nocl": [True, False]}
@@ -228,8 +227,7 @@ def _steps(model: Any) -> list[Any]:
 
 def _method(model: PlugInClassifier) -> str:
     """The method of the model inside that gives the scores."""
-    response = Response(model._answers.method, model._classes, model.posterior_)
-    return response.name(_steps(model.estimator_)[-1])
+    return model._response.name(_steps(model.estimator_)[-1])
 
 
 def _labels(model: PlugInClassifier) -> NDArray[Any]:

@@ -172,11 +172,6 @@ class Atom:
         return cls(np.broadcast_to(0.0, (n_segments, *shape)), charge, code)
 
     @property
-    def is_diagonal(self) -> bool:
-        """Whether each total is of one score."""
-        return self.matrix.ndim == 2
-
-    @property
     def response(self) -> tuple[Floats, ...]:
         """What it is to the evidence that counts it: (W, B) or (G,)."""
         return (self.matrix,) if self.charge is None else (self.matrix, self.charge)
@@ -185,7 +180,7 @@ class Atom:
         """The rule of one segment."""
         charge = None if self.charge is None else self.charge[segment]
         offset = -charge if charge is not None and charge.any() else None
-        made = Argmax.weighted if self.is_diagonal else Argmax
+        made = Argmax.weighted if self.matrix.ndim == 2 else Argmax  # each total of one score
         return made(self.matrix[segment], offset)
 
 

@@ -139,12 +139,13 @@ def in_quiet(find: Callable[[], T]) -> T:
     return found
 
 
-def bounds_of(goal: Goal, evidence: Evidence) -> list[float]:
-    """The sizes of the bounds of a goal, but for 0 and infinite ones."""
+def noise_of(goal: Goal, evidence: Evidence, most: float) -> float:
+    """How far past a bound is noise: a bound of .01 that is missed by .005 is missed by half."""
     if not goal.constraints:
-        return []
+        return most
     program = link(goal, evidence.codebook).at(evidence.marginals)
-    return [abs(c.level) for c in program.constraints if c.level and np.isfinite(c.level)]
+    levels = [abs(c.level) for c in program.constraints if c.level and np.isfinite(c.level)]
+    return min([most, *(OF_A_BOUND * level for level in levels)])
 
 
 # --- Soft or label evidence: chosen by cross-validation on the given rows -------------------------
@@ -185,9 +186,8 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     # A rate of the rarest class is not known any better than this.
     book = evidence.codebook
     held = evidence.marginals.weights[: book.n_plain, : len(book.labels)].sum(axis=0)
-    noise = max(_HALF_A_POINT, 0.5 / float(np.sqrt(max(held.min(), 1.0))))
-    # A bound of .01 that is missed by .005 is missed by half.
-    noise = min([noise, *(OF_A_BOUND * b for b in bounds_of(goal, evidence))])
+    most = max(_HALF_A_POINT, 0.5 / float(np.sqrt(max(held.min(), 1.0))))
+    noise = noise_of(goal, evidence, most)
     better = label_past < soft_past - noise
     if abs(label_past - soft_past) <= noise:
         least = _HALF_A_POINT
@@ -260,8 +260,6 @@ _COLUMNS_ENOUGH = 20_000
 """Up to so many rows are used to choose."""
 _COLUMNS_CALLS = 60
 
-
-"""Differences up to this share of the objective are noise."""
 _OF_A_RATE = 0.02
 """A bound that is missed by no more may be missed by chance."""
 
@@ -289,7 +287,7 @@ def choose_rule_inputs(goal: Goal, aware: Evidence, options: Options) -> tuple[R
     failed = ""
     for rule_inputs, way in ways.items():
         # Where rules by posteriors keep the bounds, counting labels has nothing to mend.
-        keep = "soft" in reached and reached["soft"].past <= _noise(goal, aware)
+        keep = "soft" in reached and reached["soft"].past <= noise_of(goal, aware, _OF_A_RATE)
         if rule_inputs == "label" and (options.evidence == "soft" or keep):
             continue
         try:
@@ -301,27 +299,18 @@ def choose_rule_inputs(goal: Goal, aware: Evidence, options: Options) -> tuple[R
                 failed = f"; by values: {str(error).splitlines()[0]}"
     if not reached:
         return "score", f"cross-validation failed: the score alone{failed}"
-    best = _best(goal, aware, reached)
+    # The first that misses no bound by more than noise and is as good as any such.
+    least = max(min(r.past for r in reached.values()), SATISFIED)
+    most = least + noise_of(goal, aware, _OF_A_RATE)
+    kept = {s: r for s, r in reached.items() if r.past <= most}
+    top = max(r.score for r in kept.values())
+    floor = top - _HALF_A_POINT * abs(top)
+    best = next(s for s, r in kept.items() if r.score >= floor)
     sense = 1.0 if goal.sense == "maximize" else -1.0
     said = ", ".join(f"{sense * r.score:.4g} by {_WORDS[s][1]}" for s, r in reached.items())
     words = _WORDS[best][0].format(columns=columns)
     failed = "" if {"soft", "label"} & reached.keys() else failed
     return best, f"{words}, {_left_out(aware)} (objective {said}{failed})"
-
-
-def _noise(goal: Goal, aware: Evidence) -> float:
-    """How far past a bound is noise."""
-    return min([_OF_A_RATE, *(OF_A_BOUND * b for b in bounds_of(goal, aware))])
-
-
-def _best(goal: Goal, aware: Evidence, reached: dict[RuleInputs, Reached]) -> RuleInputs:
-    """The first that misses no bound by more than noise and is as good as any such."""
-    noise = _noise(goal, aware)
-    least = min(r.past for r in reached.values())
-    kept = {s: r for s, r in reached.items() if r.past <= max(least, SATISFIED) + noise}
-    top = max(r.score for r in kept.values())
-    floor = top - _HALF_A_POINT * abs(top)
-    return next(s for s, r in kept.items() if r.score >= floor)
 
 
 def _by_score(goal: Goal, options: Options, evidence: Evidence) -> Rule:

@@ -147,19 +147,17 @@ class FitData:
         return taken(given, self.index, int(_num_samples(self.whole)))
 
     def certification(
-        self,
-        owner: Any,
-        scored: Callable[[Found], Counted],
-        draws: Callable[[Any], Floats | None] | None,
-        **more: Any,
+        self, owner: Any, scored: Callable[[Found], Counted], **more: Any
     ) -> Certification | None:
-        """How rules are certified on the rows set apart; None where nothing is promised."""
-        rows, settings = self.certifying, self.promised
+        """How a classifier's rules are certified on the rows set apart; None: nothing is promised."""
+        rows, settings, draws = self.certifying, self.promised, None
         if rows is None or settings is None:
             return None
+        if getattr(owner, "randomized", False):
+            names = column_names(self.X)
+            draws = rows.draws(lambda X: owner._draws_of(X, self.key, names))
         known = {"key": rows.key, "note": rows.copies, "table": rows.judged.tables[None]}
-        drawn = None if draws is None else rows.draws(draws)
-        return Certification(settings, scored, drawn, owner=owner, **known, **more)
+        return Certification(settings, scored, draws, owner=owner, **known, **more)
 
     @property
     def classes(self) -> ClassOrder:

@@ -300,19 +300,15 @@ class JointPosterior:
         return place[labels]
 
     # ------------------------------------------------------------------ responses
-    def name(self, model: Any) -> str:
-        """The method that is called."""
+    def __call__(self, model: Any, X: Any) -> Floats:
+        """Posteriors (N, g * n); 0 for a group and class that the model has not seen."""
         if not hasattr(model, "predict_proba"):
             raise NoScoresError(
                 f"`estimator`: {type(model).__name__} has no predict_proba; a rule that may not "
                 "look at the groups of its goal needs posteriors of group and class "
                 "(`calibrate='sigmoid'` of ModelResponse makes some of a decision function)"
             )
-        return "predict_proba"
-
-    def __call__(self, model: Any, X: Any) -> Floats:
-        """Posteriors (N, g * n); 0 for a group and class that the model has not seen."""
-        name = f"{type(model).__name__}.{self.name(model)}"
+        name = f"{type(model).__name__}.predict_proba"
         out = np.asarray(model.predict_proba(X), np.float64)
         if out.ndim != 2 or not np.isfinite(out).all() or (out < -_ROUNDING).any():
             raise InputError(f"{name} gives no posteriors: numbers >= 0, a column for each class")

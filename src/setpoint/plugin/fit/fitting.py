@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from setpoint.array_types import Codes, Floats
-from setpoint.blackbox import RowMetric, measured_on, rows_taken
+from setpoint.blackbox import measured_on, rows_taken
 from setpoint.counts import Evidence, counted_rows
 from setpoint.errors import EmptyPopulationError, GoalError, InputError
 from setpoint.estimators import (
@@ -64,7 +64,6 @@ class FittedRule:
     scorer: JointModel | Retrained | None
     found: Found
     report: GoalReport
-    posterior: bool
     choice: ModelChoice | None = None
 
 
@@ -107,7 +106,9 @@ class Task:
     # ------------------------------------------------------------------ posteriors
     def by_scores(self, fitted: CrossFit | None = None) -> FittedRule:
         """The rule over out-of-fold scores or posteriors of the model."""
-        response, sets, metric = self.response, self.data.given, self._measured()
+        response, sets, metric = self.response, self.data.given, None
+        if self.data.metric is not None:
+            metric = measured_on(self.data.metric, self.data.classes, sets[None])
         if fitted is None:
             fitted = self._cross_fitted(self.data.y, response, self.data.y)
         scores = {
@@ -126,15 +127,15 @@ class Task:
             blocks=self._blocks(inputs, fitted.index),
             metric=metric,
         )
-        return FittedRule(fitted.model, None, found, report, response.posterior)
+        return FittedRule(fitted.model, None, found, report)
 
     def _certification(self, score: Callable[[Any], Floats]) -> Certification | None:
         """How rules over scores of the model are certified; None where no rows are set apart."""
-        rows, draws = self.data.certifying, self._draws if self.options.randomized else None
+        rows = self.data.certifying
         if rows is None:
             return None
         scored = rows.evidence(score)
-        return self.data.certification(self.owner, lambda _: scored, draws)
+        return self.data.certification(self.owner, lambda _: scored)
 
     def _blocks(self, inputs: CheckedData, index: NDArray[np.int64] | None) -> Codes | None:
         """Rows with equal content, where the rows that choose and those that certify are split."""
@@ -151,16 +152,6 @@ class Task:
             return None
         own = found if index is None else found[index]
         return own[counted_rows(inputs.tables[None].weight)]
-
-    def _measured(self) -> RowMetric | None:
-        """A black box on the rows of X."""
-        data = self.data
-        if data.metric is None:
-            return None
-        return measured_on(data.metric, data.classes, data.given[None])
-
-    def _draws(self, X: Any) -> Floats | None:
-        return self.owner._draws_of(X, self.data.key, column_names(self.data.X))
 
     def _cross_fitted(self, y: Any, response: Any, stratify: Any) -> CrossFit:
         X, n_jobs = self.data.X, self.owner.n_jobs
@@ -253,7 +244,7 @@ class Task:
         columns = "; ".join(f"column {k + 1} is of {joint.words(k)}" for k in range(joint.n_scores))
         text = f"{report.rule.text}\nThe score has columns for group and class: {columns}."
         model = clone(self.model).fit(self.data.X, self.data.y, **self.params)
-        return FittedRule(model, scorer, found, with_words(report, text), posterior=True)
+        return FittedRule(model, scorer, found, with_words(report, text))
 
     # ------------------------------------------------------------------ a retrained learner
     def by_retraining(self, learner: Any) -> FittedRule:
@@ -309,7 +300,7 @@ class Task:
         model = self.model
         if not self.owner._fits_nothing:
             model = clone(model).fit(self.data.X, self.data.y, **self.params)
-        return FittedRule(model, scorer, found, report, self.response.posterior)
+        return FittedRule(model, scorer, found, report)
 
     def _rows(self, index: NDArray[np.int64]) -> Any:
         if len(index) == len(self.data.true):

@@ -1,11 +1,8 @@
-"""The eight algorithms of the confusion-matrix paper, by name.
+"""The eight algorithms of the confusion-matrix paper by name, without constraints and with.
 
-Each name stands for an algorithm without constraints and its counterpart with them, called with a
-space of whole rules as columns, a program, the number of oracle `calls`, and the `gap` at which the
-run ends: no mixture is better by more. All end with the exact recombination of what they gathered.
-They give an Optimum, "optimal" where a bound closed to within `gap`, or raise
-InfeasibleMasterError if no mixture of the rules gathered meets the constraints. Bisection with
-constraints knows no bound.
+Called with a space of whole rules as columns, a program, the number of oracle `calls`, and the
+`gap` at which the run ends: no mixture is better by more. All end with the exact recombination of
+what they gathered: an Optimum, "optimal" where a bound closed to within `gap`.
 
 References
 ----------
@@ -118,7 +115,7 @@ def _convex(
         ) from None
 
 
-# --- The exact end of every algorithm of the paper ------------------------------------------------
+# --- Gathering rules by oracle calls, and the exact end of every algorithm ------------------------
 
 
 INF = float("inf")
@@ -134,9 +131,6 @@ def recombine(
     choice = best_mixture(space.gathered(start), program, _NEAR).choice
     v = space.features(choice)
     return Optimum(choice, v, float(program.score.value(v)), method=method)
-
-
-# --- Gathering rules by oracle calls: the budget, the trace ---------------------------------------
 
 
 _FIRST = 16
@@ -155,10 +149,8 @@ class Exploration:
         self.calls, self.gap, self.made = calls, gap, 0
         self.bound = INF
         self.best: Optimum | None = None
-        self._next = _FIRST
-        self._recorded = (0, INF)
+        self._next, self._recorded = _FIRST, (0, INF)
 
-    # ------------------------------------------------------------------ the run
     def ask(self, L: Floats) -> Floats:
         """One oracle call: features (d,) of the rule that minimises ``L @ v``."""
         atom = self.space.ask(-L)
@@ -187,16 +179,12 @@ class Exploration:
         closed = best is not None and self.bound - best.value <= self.gap
         return self.made < self.calls and not closed
 
-    def finish(self, body: Callable[[], None]) -> Optimum:
-        """Run the algorithm, to its end or a limit, and recombine."""
-        limits = self.space.limits
-        with limits.keeping(True):  # its constants are mixed in the worst case
-            body()
-        method = f"{self.method}, recombined"
+    def finish(self) -> Optimum:
+        """Recombine all that was gathered, at the end or at a limit."""
+        method, stopped = f"{self.method}, recombined", self.space.limits.stopped
         mixed = recombine(self.space, self.program, self.best, method)
         self._record(mixed.v)
-        mixed = replace(mixed, status="optimal", stopped=limits.stopped)
-        return mixed.bounded(self.bound, self.gap)
+        return replace(mixed, status="optimal", stopped=stopped).bounded(self.bound, self.gap)
 
     def _record(self, v: Floats) -> None:
         self._recorded = (self.made, self.bound)
@@ -238,8 +226,7 @@ class Slack:
     def minimise(self, cost: Floats, weights: Sequence[float] = ()) -> tuple[float, Floats]:
         """A lower bound of the least value, and xi (d,) where it is nearly reached."""
         costs = np.zeros(self._lp.n_columns)
-        costs[: len(cost)] = cost
-        costs[self._over] = weights
+        costs[: len(cost)], costs[self._over] = cost, weights
         # Multipliers are of any size; the solver's tolerances are not.
         scale = max(1.0, float(np.abs(costs).max(initial=0.0)))
         self._lp.set_costs(costs / scale)
@@ -294,9 +281,6 @@ class Slack:
         self._lp.add_row(coefs, -INF, -const)
 
 
-# --- The ellipsoid method's inner minimum over xi, part by part -----------------------------------
-
-
 class Inner:
     """``min cost @ xi + weights @ f(xi)`` over the box of the features, part by part."""
 
@@ -347,7 +331,7 @@ class _Smooth:
     j: NDArray[np.intp]
 
     def minimise(self, cost: Floats, weights: Sequence[float]) -> tuple[float, Floats]:
-        """A lower bound of the least value, and xi (d,) where it is nearly reached."""
+        """As of the whole; elsewhere xi is that of the middle."""
         j, middle = self.j, self.losses.middle
         low, high, own = self.losses.low[j], self.losses.high[j], cost[j]
         scale = max(1.0, float(np.abs(own).max(initial=0.0)))
@@ -429,7 +413,9 @@ class Algorithm:
         losses = GoalLosses(space, program, self.solver, self.score(program), by_row=self.by_row)
         method, most, body = self.constrained if losses.phi else self.free
         run = Exploration(space, program, method, most if calls is None else calls, gap)
-        return run.finish(lambda: body(run, losses, **own))
+        with space.limits.keeping(True):  # its constants are mixed in the worst case
+            body(run, losses, **own)
+        return run.finish()
 
 
 # --- Frank-Wolfe (CMA, Algorithm 1) with exact line search ----------------------------------------

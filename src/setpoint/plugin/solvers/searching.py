@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -121,7 +121,7 @@ _SWEEPS = 8
 
 
 def cut_ranked(
-    space: Achievable, program: Program, starts: Sequence[int], floor: float = np.inf
+    space: Achievable, program: Program, starts: Iterable[int], floor: float = np.inf
 ) -> None:
     """Find the best rules near some atoms, one cut after the other, and take them in."""
     counted = space.counted
@@ -503,9 +503,9 @@ def _find(space: WholeRules, program: Program, options: Options) -> search.Optim
         fixed = best_atom(space, program) if len(space.atoms) else _known(space, program)
         if not (fixed.is_feasible and fixed.value >= floor):
             fixed = _better(fixed, round_choice(space, program, mixed.choice))
-        if not (fixed.is_feasible and fixed.value >= floor) and _cut(
-            space, program, mixed.choice, floor
-        ):
+        if not (fixed.is_feasible and fixed.value >= floor) and _is_cut(space):
+            used = dict.fromkeys([*_likeliest(mixed.choice), _best_rule(space, program)])
+            cut_ranked(space, program, used, floor)
             fixed = _better(fixed, best_atom(space, program))
         if options.randomized is False:
             if isinstance(space, Achievable) and not (fixed.is_feasible and fixed.value >= floor):
@@ -549,18 +549,10 @@ def _balanced(space: Achievable, least: float) -> Floats:
     return np.asarray(held.sum() / np.maximum(held, least))
 
 
-def _cut(space: WholeRules, program: Program, choice: search.MixtureWeights, floor: float) -> bool:
-    """Move the cuts of the rules of a mixture where rows have values or may be deferred."""
-    if not (isinstance(space, Achievable) and _is_cut(space)):
-        return False
-    used = [*_likeliest(choice), _best_rule(space, program)]
-    cut_ranked(space, program, list(dict.fromkeys(used)), floor)
-    return True
-
-
-def _is_cut(space: Achievable) -> bool:
+def _is_cut(space: WholeRules) -> TypeGuard[Achievable]:
+    """Whether cuts of rules are moved: where rows have values, or may be deferred."""
     book = space.counted.codebook
-    return bool(book.measures) or book.defers
+    return isinstance(space, Achievable) and (bool(book.measures) or book.defers)
 
 
 def _better(one: search.Optimum, other: search.Optimum) -> search.Optimum:
