@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
@@ -98,13 +99,7 @@ class Pool:
         self.limits.calls += 1
         values, (B, A) = cutoffs(scores, self.true, self.rows.weight, 2)
         cut = best_of(self.goal, values, A, B, self.least)
-        made: list[TrainedCandidate] = []
-
-        def candidate() -> TrainedCandidate:
-            if not made:
-                made.append(TrainedCandidate(parameters(), cut, method))
-            return made[0]
-
+        candidate = cache(lambda: TrainedCandidate(parameters(), cut, method))
         if self.beside is not None:
             self.beside.offer(A, B, candidate)
         known = self.best.get(method)

@@ -20,7 +20,7 @@ from setpoint.inputs import Dataset, Deployed, as_datasets, column_names
 from setpoint.parameters import SATISFIED
 from setpoint.program import Program
 from setpoint.ramp.problem import Problem, feasible_cutoffs
-from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, WeightSearch
+from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, RampSearch
 from setpoint.rules import Threshold
 from setpoint.search import (
     Certificate,
@@ -50,7 +50,7 @@ def prices(problem: Problem, multipliers: Floats) -> dict[str, float]:
 def choose_model(
     rows: Rows,
     problem: Problem,
-    solved: WeightSearch,
+    solved: RampSearch,
     rivals: Mapping[str, Floats],
     *,
     randomized: bool,
@@ -74,7 +74,7 @@ class _RuleJudge:
     program: Program
     rows: Rows
     problem: Problem
-    solved: WeightSearch
+    solved: RampSearch
     on_infeasible: Literal["raise", "nearest"]
 
     def scored(self, w: Floats) -> Evidence:
