@@ -204,16 +204,10 @@ def settled(training: Minibatches, linear: bool, n_rows: int) -> Minibatches:
         "batch_size": batch_size_for(n_rows),
         "learning_rate": _RATE[linear],
         "weight_decay": _DECAY[linear],
-        "refresh_every": 0,
-        "patience": 0,
     }
-    given = {name: getattr(training, name) for name in auto}
-    numbers = {
-        name: value if given[name] == "auto" else type(value)(given[name])
-        for name, value in auto.items()
-        if given[name] is not None
-    }
-    return training.with_params(**numbers)
+    return training.with_params(
+        **{name: value for name, value in auto.items() if getattr(training, name) == "auto"}
+    )
 
 
 # --- From trained scores to the rule, by the exact solver of thresholds ---------------------------

@@ -173,8 +173,8 @@ class _RuleJudge:
             if self.on_infeasible == "raise":
                 raise InfeasibleError(few, violation=0.0, blame=blame)
             outcome = replace(outcome, status="nearest", why=few)
-        blame = blame or outcome.blame
-        return replace(outcome, certificate=Certificate(), blame=blame, model=w)
+        known = blame or outcome.blame
+        return replace(outcome, certificate=Certificate(), blame=known, model=w)
 
     def not_found(self, error: InfeasibleError) -> InfeasibleError:
         """All constraints that pull against each other are named."""

@@ -354,7 +354,7 @@ class Sample:
     @property
     def n_parameters(self) -> int:
         """Of one model."""
-        return self.folds[0].train.X.shape[1] + 1
+        return int(self.folds[0].train.X.shape[1]) + 1
 
     @cached_property
     def length(self) -> float:
