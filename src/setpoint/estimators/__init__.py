@@ -5,7 +5,12 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.estimators.base import GoalClassifier, SearchParameters, atomic_fit
+    from setpoint.estimators.base import (
+        GoalClassifier,
+        SearchParameters,
+        atomic_fit,
+        fingerprint,
+    )
     from setpoint.estimators.batch import check_at_most
     from setpoint.estimators.by_rule import UnknownGroupWarning, explorer_on
     from setpoint.estimators.explanation import ExplainedRow, Explanation

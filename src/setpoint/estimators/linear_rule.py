@@ -35,7 +35,7 @@ from setpoint.parameters import is_integer
 from setpoint.report import GoalReport, sentence
 from setpoint.rules import Threshold
 from setpoint.search import Found
-from setpoint.solvers import Confidence, Solver
+from setpoint.solvers import FAMILIES, Confidence, Solver
 
 # --- Numbers as a model takes them ----------------------------------------------------------------
 
@@ -437,7 +437,7 @@ class TrainedClassifier(SearchParameters, GoalClassifier):
         require_plain(
             goal,
             f"`solver={solver.name!r}` trains on decided rows that count once each; "
-            "`PlugInClassifier` takes such goals",
+            f"`{FAMILIES['plugin']}` takes such goals",
         )
         super()._check_fit(goal, X, solver)
         check_confidence(self)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 from typing import Any, Literal
@@ -10,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from sklearn.model_selection import train_test_split
 
 from setpoint.array_types import Codes, Floats
 from setpoint.counts import Evidence
@@ -20,7 +18,9 @@ from setpoint.estimators import (
     Progress,
     TrainedClassifier,
     decide,
+    fingerprint,
     fit_preprocessor,
+    folds_of,
     heard,
     linear_scores,
     module_of,
@@ -287,10 +287,7 @@ def _split(e: Any, data: CheckedTable, seed: int) -> tuple[Codes | None, Codes |
             f"`validation_fraction` is {share:g}, and the smaller class has {fewest} rows: one at "
             "least has to be on each side"
         )
-    index = np.arange(len(data.labels))
-    train, choose = train_test_split(
-        index, test_size=share, stratify=data.labels, random_state=seed
-    )
+    [(train, choose)] = folds_of(float(share), data.labels, data.labels, seed)
     return np.sort(train), np.sort(choose)
 
 
@@ -309,19 +306,9 @@ def _checkpoint(e: Any, solver: Solver, plan: TrainingPlan) -> Checkpoint | None
         "min_positives": plan.pool.least,
         "certified": plan.pool.beside is not None,
         **{k: v for k, v in asdict(plan.schedule).items() if k != "device"},
-        "data": "-".join(map(_digest, dict.fromkeys((plan.train, plan.pool.rows)))),
+        "data": fingerprint(*dict.fromkeys((plan.train, plan.pool.rows))),
     }
     return Checkpoint(e.checkpoint, settings, float(e.checkpoint_every))
-
-
-def _digest(rows: TrainingRows) -> str:
-    """A short name for the very numbers in these rows."""
-    out = hashlib.blake2b(digest_size=8)
-    X = rows.X
-    parts = [X] if isinstance(X, np.ndarray) else [X.data, X.indices, X.indptr]
-    for part in (*parts, rows.positive, *([] if rows.weight is None else [rows.weight])):
-        out.update(np.ascontiguousarray(part).data)
-    return out.hexdigest()
 
 
 # --- What training leaves: parameters, and scores by them -----------------------------------------

@@ -99,10 +99,7 @@ class RefreshBatch(NamedTuple):
     @property
     def totals(self) -> tuple[float, float]:
         """Weight of negatives and of positives."""
-        if self.weight is not None:
-            return self.mass(np.ones(len(self.scores)))
-        positives = float(np.count_nonzero(self.positive))
-        return len(self.positive) - positives, positives
+        return self.mass(np.ones(len(self.scores)))
 
     def scale(self, totals: Floats | tuple[float, float]) -> tuple[float, float] | None:
         """What makes these rows stand for all, class by class; None if a class is missing."""

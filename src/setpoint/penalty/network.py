@@ -153,10 +153,11 @@ class _NetworkDescent:
         self.exact = torch.float64 if self.dtype == torch.float64 else torch.float32
         self.parameters = [p for p in module.parameters() if p.requires_grad]
         s = plan.schedule
+        self.batch_size, self.max_epochs = int(s.batch_size), int(s.max_epochs)
         self.optimizer = torch.optim.AdamW(
             self.parameters,
-            lr=s.learning_rate,
-            weight_decay=s.weight_decay,
+            lr=float(s.learning_rate),
+            weight_decay=float(s.weight_decay),
             fused=self.device.type in ("cpu", "cuda"),
         )
         rows = plan.train
@@ -171,12 +172,12 @@ class _NetworkDescent:
     # ------------------------------------------------------------------ the loop
     def run(self, saved: dict[str, Any] | None) -> None:
         """From the start, or from where it was saved; DivergedError where numbers end."""
-        schedule, rng = self.plan.schedule, None
+        rng = None
         if saved is None:
             self.begin()
         else:
             rng = self.resume(saved)
-        while self.epoch < schedule.max_epochs and not self.is_stale:
+        while self.epoch < self.max_epochs and not self.is_stale:
             with seeded(self.plan.seed, self.index, self.epoch):
                 if rng is not None:
                     _set_rng(rng, self.device)
@@ -216,8 +217,8 @@ class _NetworkDescent:
 
     def run_epoch(self) -> None:
         """All batches, or those that a resumed epoch has left."""
-        size, order = self.plan.schedule.batch_size, self.order.of(self.epoch)
-        total = self.plan.schedule.max_epochs * self.n_steps
+        size, order = self.batch_size, self.order.of(self.epoch)
+        total = self.max_epochs * self.n_steps
         self.module.train()
         while self.step < self.n_steps:
             done = self.step * size
@@ -269,7 +270,7 @@ class _NetworkDescent:
         """Batches of an epoch, without a last one that cannot be normalised."""
         from torch.nn.modules.batchnorm import _BatchNorm
 
-        n, size = len(self.plan.train), self.plan.schedule.batch_size
+        n, size = len(self.plan.train), self.batch_size
         normalises = any(isinstance(m, _BatchNorm) for m in self.module.modules())
         if not normalises or (n % size or size) > 1:
             return -(-n // size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,10 +65,9 @@ class Tradeoff:
 
     def with_totals(self, negatives: float, positives: float) -> Tradeoff:
         """The same goal on other rows, in microseconds: monotonicity is not looked at."""
-        totals = np.array([negatives, positives])
-        accepted = self.accepted.with_totals(totals[::-1])
-        out = object.__new__(Tradeoff)
-        out.__dict__ = vars(self) | {"totals": totals, "accepted": accepted}
+        out = copy(self)
+        out.totals = np.array([negatives, positives])
+        out.accepted = self.accepted.with_totals(out.totals[::-1])
         return out
 
     @property

@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
@@ -102,13 +103,7 @@ class Pool:
         self.limits.calls += 1
         values, (B, A) = cutoffs(scores, self.true, self.rows.weight, 2)
         cut = best_of(self.goal, values, A, B, self.least)
-        made: list[TrainedCandidate] = []
-
-        def candidate() -> TrainedCandidate:
-            if not made:
-                made.append(TrainedCandidate(parameters(), cut, method))
-            return made[0]
-
+        candidate = cache(lambda: TrainedCandidate(parameters(), cut, method))
         if self.beside is not None:
             self.beside.offer(A, B, candidate)
         known = self.best.get(method)
@@ -213,16 +208,10 @@ def settled(training: Minibatches, linear: bool, n_rows: int) -> Minibatches:
         "batch_size": batch_size_for(n_rows),
         "learning_rate": _RATE[linear],
         "weight_decay": _DECAY[linear],
-        "refresh_every": 0,
-        "patience": 0,
     }
-    given = {name: getattr(training, name) for name in auto}
-    numbers = {
-        name: value if given[name] == "auto" else type(value)(given[name])
-        for name, value in auto.items()
-        if given[name] is not None
-    }
-    return training.with_params(**numbers)
+    return training.with_params(
+        **{name: value for name, value in auto.items() if getattr(training, name) == "auto"}
+    )
 
 
 # --- From trained scores to the rule, by the exact solver of thresholds ---------------------------

@@ -42,7 +42,7 @@ from setpoint.ramp.selection import (
     score_feature,
     stacked,
 )
-from setpoint.ramp.solvers.augmented_lagrangian import AugmentedLagrangian, WeightSearch
+from setpoint.ramp.solvers.augmented_lagrangian import AugmentedLagrangian, RampSearch
 from setpoint.ramp.solvers.cutting_plane import MajorizeMinimize
 from setpoint.report import FewRowsWarning, GoalReport
 from setpoint.rules import Threshold
@@ -178,7 +178,7 @@ def train(
     prepared: PreparedProblem,
     score: ScoreFeature | None,
     limits: Limits,
-) -> tuple[WeightSearch, dict[str, Floats]]:
+) -> tuple[RampSearch, dict[str, Floats]]:
     """Find the model, beside those that were there before; a limit or Ctrl-C ends it early."""
     seed = data.key % 2**32
     rng = np.random.default_rng(seed)
@@ -186,7 +186,7 @@ def train(
     start = _start(estimator, prepared, score, rng)
     tol = _TOL if data.limits.tol is None else data.limits.tol
     how: dict[str, Any] = {"tol": tol, "drawn": estimator.randomized, "limits": limits}
-    search: WeightSearch
+    search: RampSearch
     if isinstance(solver, CuttingPlane):
         search = MajorizeMinimize(
             problem, start, chooser=solver.chooser, svm=solver.svm, seed=seed, **how
@@ -234,7 +234,7 @@ _SHIFTS = np.linspace(0.02, 0.98, 25)
 def models_of(
     found: Found,
     prepared: PreparedProblem,
-    solved: WeightSearch,
+    solved: RampSearch,
     rivals: Mapping[str, Floats],
     randomized: bool,
 ) -> list[Found]:

@@ -20,7 +20,7 @@ from setpoint.inputs import Dataset, Deployed, as_datasets, column_names
 from setpoint.parameters import SATISFIED
 from setpoint.program import Program
 from setpoint.ramp.problem import Problem, feasible_cutoffs
-from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, WeightSearch
+from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, RampSearch
 from setpoint.rules import Threshold
 from setpoint.search import (
     Certificate,
@@ -50,7 +50,7 @@ def prices(problem: Problem, multipliers: Floats) -> dict[str, float]:
 def choose_model(
     rows: Rows,
     problem: Problem,
-    solved: WeightSearch,
+    solved: RampSearch,
     rivals: Mapping[str, Floats],
     *,
     randomized: bool,
@@ -74,7 +74,7 @@ class _RuleJudge:
     program: Program
     rows: Rows
     problem: Problem
-    solved: WeightSearch
+    solved: RampSearch
     on_infeasible: Literal["raise", "nearest"]
 
     def scored(self, w: Floats) -> Evidence:
@@ -173,8 +173,8 @@ class _RuleJudge:
             if self.on_infeasible == "raise":
                 raise InfeasibleError(few, violation=0.0, blame=blame)
             outcome = replace(outcome, status="nearest", why=few)
-        blame = blame or outcome.blame
-        return replace(outcome, certificate=Certificate(), blame=blame, model=w)
+        known = blame or outcome.blame
+        return replace(outcome, certificate=Certificate(), blame=known, model=w)
 
     def not_found(self, error: InfeasibleError) -> InfeasibleError:
         """All constraints that pull against each other are named."""

@@ -317,10 +317,7 @@ _HALVINGS = 60
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A model's training rows with their surrogates, and the metric's rows that it scores.
-
-    It begins as `first`, on features that the body of a network may make.
-    """
+    """The rows of a model that begins as `first`: to train on by surrogates, and to score."""
 
     train: Matrix
     losses: Losses
@@ -357,7 +354,7 @@ class Sample:
     @property
     def n_parameters(self) -> int:
         """Of one model."""
-        return self.folds[0].train.X.shape[1] + 1
+        return int(self.folds[0].train.X.shape[1]) + 1
 
     @cached_property
     def length(self) -> float:
@@ -510,10 +507,7 @@ def of_validation(training: Training, held: Any, metric: RowMetric) -> Sample:
 def of_folds(
     training: Training, metric: RowMetric, splits: list[tuple[Rows, Rows]], both: bool
 ) -> tuple[Sample, RowMetric, Rows]:
-    """Each row's metric from a model that was not trained on it, and a model of all rows.
-
-    With the metric of the rows held out, in the order of the rows beside it.
-    """
+    """Each row's metric from a model not trained on it, and a model of all rows; which rows."""
     pooled = np.concatenate([test for _, test in splits])
     # In the order that they were given in: a function may know its rows by their place.
     order = np.argsort(pooled, kind="stable")

@@ -29,7 +29,7 @@ from setpoint.surrogates.solvers import (
     Differences,
     Estimator,
     KeptModels,
-    Search,
+    SurrogateSearch,
     WeightSearch,
     fitted,
 )
@@ -294,7 +294,7 @@ class SampleSearch:
         rounds = _ITERATIONS if plan.over_weights else 1
         shared = sample, metered, rounds * int(solver.inner_iter), plan.reserve
         kept: dict[str, Any] = {"met": self.met, "steps": self.steps}
-        search: Search
+        search: SurrogateSearch
         if isinstance(solver, AdaptiveSurrogates):
             sigma = None if solver.sigma == "auto" else float(solver.sigma)
             slope = Estimator(sample, metered, solver.gradient, plan.m, self.rng, sigma, monotone)

@@ -40,7 +40,7 @@ class BestCandidates:
 
 
 @dataclass
-class Search:
+class SurrogateSearch:
     """What both searches do: models are judged by the metric, and what was found is there."""
 
     sample: Sample
@@ -222,7 +222,7 @@ class _Path:
 
 
 @dataclass
-class Descent(Search):
+class Descent(SurrogateSearch):
     """Along gradients, from several starts."""
 
     estimator: Estimator
@@ -302,7 +302,7 @@ _FIRST_WEIGHT = 1.0
 
 
 @dataclass
-class WeightSearch(Search):
+class WeightSearch(SurrogateSearch):
     """Over the logarithms of the surrogates' weights; the metric is asked once a model."""
 
     start: str

@@ -36,7 +36,7 @@ class Iterate:
         return (mine, self.loss) < (theirs, other.loss)
 
 
-class WeightSearch:
+class RampSearch:
     """A search for the weights that knows the best so far, and the path to it, at any time."""
 
     moves = _MOVES
@@ -158,7 +158,7 @@ def _sizes(n_rows: int) -> list[int]:
     return sizes
 
 
-class AugmentedLagrangian(WeightSearch):
+class AugmentedLagrangian(RampSearch):
     """w, the multipliers and the penalty, carried from round to round from any start."""
 
     def __init__(

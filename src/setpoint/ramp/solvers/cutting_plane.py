@@ -14,7 +14,7 @@ from setpoint.errors import ShapeError
 from setpoint.estimators import linear_scores
 from setpoint.program import Affine
 from setpoint.ramp.problem import Problem
-from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, WeightSearch
+from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, RampSearch
 from setpoint.ramp.solvers.svm import SVM
 from setpoint.search import IncrementalLP
 from setpoint.solvers import takes
@@ -318,7 +318,7 @@ _SLOW = 0.02
 _MET = 1e-9
 
 
-class MajorizeMinimize(WeightSearch):
+class MajorizeMinimize(RampSearch):
     """w, the cuts' weights, the SVM's dual variables: carried from one problem to the next."""
 
     def __init__(
