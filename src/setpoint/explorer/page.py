@@ -13,6 +13,7 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from posixpath import dirname, join, normpath
 from typing import Any, TypeAlias
 
 from setpoint.errors import InputError, InputTypeError, SetpointError
@@ -59,19 +60,8 @@ def _visit(name: str, order: list[str], above: tuple[str, ...]) -> None:
     if name in order:
         return
     for path in _IMPORT.findall(_read(name)):
-        _visit(_beside(name, path), order, (*above, name))
+        _visit(normpath(join(dirname(name), path)), order, (*above, name))
     order.append(name)
-
-
-def _beside(name: str, path: str) -> str:
-    """The module that a relative path names, seen from another one."""
-    parts = name.split("/")[:-1]
-    for step in path.split("/"):
-        if step == "..":
-            parts.pop()
-        elif step != ".":
-            parts.append(step)
-    return "/".join(parts)
 
 
 def _read(name: str) -> str:
