@@ -129,7 +129,8 @@ def judged_decisions(
     linked, confusion = link(goal, seen.rows.codebook), seen.confusion(decided)
     report = report_on(linked, confusion, warnings=heavy_tails(goal, table))
     report = with_deployed(report, against_deployed(goal, classes.labels, table, codes))
-    raw, why = ({}, _ONLY_DECISIONS) if scores is None else ({None: scores}, "")
+    why = _ONLY_DECISIONS if scores is None else ""
+    raw: Mapping[str | None, Floats] = {} if scores is None else {None: scores}
     return JudgedModel(name, report, seen, codes, decided, raw, why, seen_by, frontier_exact)
 
 

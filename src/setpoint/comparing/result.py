@@ -342,13 +342,6 @@ _MOST_ROWS = 200
 """Rows that change, in the page."""
 
 
-def write_comparison(
-    path: str | os.PathLike[str], found: ModelComparison, header: Header | None = None
-) -> None:
-    """Write the page; an old file stays until the new one is whole."""
-    atomic_write(path, page_of_comparison(found, header).encode("utf-8"))
-
-
 def page_of_comparison(found: ModelComparison, header: Header | None = None) -> str:
     """The page as text: HTML without scripts and outside resources."""
     header = header or Header()
@@ -636,7 +629,7 @@ class ModelComparison:
         OSError
             If the file cannot be written.
         """
-        write_comparison(path, self, header)
+        atomic_write(path, page_of_comparison(self, header).encode("utf-8"))
 
     def __str__(self) -> str:
         return text_of(self)

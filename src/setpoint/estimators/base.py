@@ -318,10 +318,7 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         whole: Mapping[str, Any],
         known: Mapping[str | None, NDArray[np.float64]],
     ) -> tuple[GoalReport, CheckedData, ScoresOfSets, ScoresOfSets]:
-        """`evaluate` for its arguments, `known` being what `_scores` gave for some of the rows.
-
-        Beside the report: the rows, what `_scores` gave, and the probability of each answer.
-        """
+        """The report, the rows checked, what `_scores` gives, and the chance of each answer."""
         check_is_fitted(self)
         own, X = self._goal(), whole["X"]
         goal = own if goal is None else as_goal(goal)
@@ -333,8 +330,8 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
             given[name] = rows[name].X, d.sensitive_features
         raw = {n: known[n] if n in known else self._scores(given[n][0]) for n in inputs.tables}
         scores: ScoresOfSets = {}
-        for name, (own_X, columns) in given.items():
-            scores[name] = self._beside_values(own_X, raw[name], columns)
+        for one, (own_X, columns) in given.items():
+            scores[one] = self._beside_values(own_X, raw[one], columns)
         segments = {name: self._segments(*given[name]) for name in inputs.tables}
         decided = {name: self._shares(goal, scores[name], segments[name]) for name in scores}
         labels = inputs.classes.labels
@@ -535,7 +532,7 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
     ) -> tuple[dict[str | None, GivenRows], CheckedData]:
         """Rows for the fitted rule, as given and checked, with the columns that it looks at."""
         sets = self._datasets(datasets, X, getattr(self, "baseline_column_", None))
-        rows = given_rows(self, goal, X, y, *sides, **named, datasets=sets)
+        rows = given_rows(self, goal, X, y, *sides, **named | {"datasets": sets})
         decides_on = list(self.goal_report_.rule.decides_on)
         return rows, CheckedData.check(goal, self._classes, rows, decides_on)
 

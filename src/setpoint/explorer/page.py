@@ -71,20 +71,6 @@ def _read(name: str) -> str:
 # --- The page: one file with its data and its script ----------------------------------------------
 
 
-ROOM = "setpoint.explorer"
-"""Where the templates lie."""
-
-
-def page_of(payload: dict[str, Any]) -> str:
-    """The page of a payload as text."""
-    values = {
-        "headline": payload["programs"][0]["goal"],
-        "script": bundled(),
-        "payload": in_script(payload),
-    }
-    return rendered("template.html.j2", values, room=ROOM)
-
-
 def in_script(payload: dict[str, Any]) -> str:
     r"""JSON that a script element can hold whatever its texts say.
 
@@ -232,7 +218,12 @@ class Explorer:
         ImportError
             If jinja2 is not installed.
         """
-        return page_of(self.payload)
+        values = {
+            "headline": self.payload["programs"][0]["goal"],
+            "script": bundled(),
+            "payload": in_script(self.payload),
+        }
+        return rendered("template.html.j2", values, room="setpoint.explorer")
 
     def for_shell(self, command: Command) -> Explorer:
         """The same page, on which "take this" shows another command.

@@ -147,7 +147,7 @@ def by_columns(
     if not by:
         return {}
     known = as_columns(sensitive_features, n_rows=n_rows, X=X, wanted=by, who="`by` names")
-    kept = counted_rows(weight)
+    kept: Any = counted_rows(weight)
     return {name: known[name].take(kept) for name in by}
 
 

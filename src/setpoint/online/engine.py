@@ -60,7 +60,7 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
             dtype=[np.float64, np.float32],
             order="C",
         )
-    if sparse.issparse(rows) and not rows.has_canonical_format:
+    if not getattr(rows, "has_canonical_format", True):
         rows = rows.copy() if rows is X else rows
         rows.sum_duplicates()  # each column once a row
     return rows

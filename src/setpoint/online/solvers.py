@@ -313,16 +313,15 @@ def run(
     """Go through rows; the next row, where the caller is asked for a threshold."""
     if not state.record.flags.writeable:  # as joblib maps it from a file
         vars(state).update(vars(state.copy()))
-    if X is None:
-        rows: tuple[Any, ...] = None, None, None
-    elif isinstance(X, np.ndarray):
-        rows = X.reshape(-1), None, None
-    else:
-        rows = X.data, X.indices, X.indptr
+    values = columns = ends = None
+    if isinstance(X, np.ndarray):
+        values = X.reshape(-1)
+    elif X is not None:
+        values, columns, ends = X.data, X.indices, X.indptr
     labels = _NO_LABELS if y is None else y
     weight = _NO_WEIGHTS if row_weight is None else row_weight
     rest = labels, weight, start, mode, state.record, state.ring, out, decided
-    end = _stream(*rows, state.weights, *rest)
+    end = _stream(values, columns, ends, state.weights, *rest)
     if end < 0:
         raise NotFiniteError(
             f"`X` holds NaN, infinite values or values too large for a score, in row {-1 - end}"
