@@ -65,6 +65,16 @@ def needed_by(what: str, extra: str, name: str) -> Any:
         ) from error
 
 
+def pandas() -> Any:
+    """What ``to_frame`` of results makes its frames with."""
+    try:
+        return import_module("pandas")
+    except ImportError:
+        raise ImportError(
+            "to_frame gives a pandas DataFrame; install pandas with: pip install pandas"
+        ) from None
+
+
 def require_packages(what: str, extra: str, *names: str) -> None:
     """Know before any work that a package is missing, without importing it."""
     missing = [name for name in names if find_spec(name) is None]

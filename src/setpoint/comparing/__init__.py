@@ -6,7 +6,7 @@ from setpoint.packages import lazily
 
 if TYPE_CHECKING:
     from setpoint.comparing.models import check_matching, check_same, compare
-    from setpoint.comparing.pairs import ChangedGroup, Pair, Part, judged_classifier, less_sure
+    from setpoint.comparing.pairs import ChangedGroup, Pair, Part, judged_classifier
     from setpoint.comparing.result import (
         ModelComparison,
         ModelComparisonDisplay,

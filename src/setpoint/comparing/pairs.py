@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.counts import Evidence
-from setpoint.errors import GoalError
 from setpoint.estimators import GoalClassifier
 from setpoint.goals import Expression, Goal
 from setpoint.inference import FAILS, OPEN, SHOWN
@@ -52,16 +51,22 @@ class JudgedModel:
     seen: CheckedData
     codes: Codes
     shares: Shares
-    scores: Floats | None
+    raw: Mapping[str | None, Floats]
     why: str
+    """Why there is no frontier; "" where there is one."""
     _seen_by: Callable[[Goal], CheckedData]
-    _evidence: Callable[[CheckedData], Evidence]
     _trace: Callable[[Goal, Evidence, Vary], Frontier]
+
+    @property
+    def scores(self) -> Floats | None:
+        """One score a row, where the model goes by one."""
+        return None if self.why else self.raw[None]
 
     def frontier(self, vary: Vary) -> Frontier:
         """The best objective of its scores as one bound moves, on these rows."""
         goal, i = vary_of(Goal.parse(self.report.goal), vary)
-        return self._trace(goal, self._evidence(self._rows(goal)), i)
+        seen = self._rows(goal)
+        return self._trace(goal, seen.evidence({one: self.raw[one] for one in seen.tables}), i)
 
     def point(self, vary: Vary) -> tuple[float, float]:
         """The moving side and the objective, as its decisions reach them; NaN if not counted."""
@@ -85,17 +90,9 @@ def judged_classifier(
     known: Mapping[str | None, Floats],
 ) -> JudgedModel:
     """A fitted classifier of this library, judged on rows with labels."""
-    X, sides = rows["X"], rows.get("sensitive_features")
-    given, seen = clf._seen(goal, **rows)
-    raw = {one: known[one] if one in known else clf._scores(given[one].X) for one in seen.tables}
-    report = clf._evaluated(goal, rows, raw)
-
-    def shares_of(one: str | None) -> NDArray[np.float64]:
-        own, columns = (X, sides) if one is None else (given[one].X, given[one].sensitive_features)
-        scores = clf._beside_values(own, raw[one], columns)
-        return clf._shares(goal, scores, clf._segments(own, columns))
-
+    report, seen, raw, shares = clf._evaluated(goal, rows, known)
     cuts = len(seen.classes.labels) == 2 and raw[None].ndim == 1
+    decided = clf._decided(rows["X"], raw[None], rows.get("sensitive_features"))
 
     def trace(wanted: Goal, evidence: Evidence, vary: Vary) -> Frontier:
         return clf._frontier_on(wanted, evidence, vary, None, getattr(clf, "randomized", False))
@@ -104,12 +101,11 @@ def judged_classifier(
         name,
         report,
         seen,
-        seen.classes.codes(clf._decided(X, raw[None], sides), "predict(X)"),
-        {one: shares_of(one) for one in seen.tables},
-        raw[None] if cuts else None,
+        seen.classes.codes(decided, "predict(X)"),
+        shares,
+        raw,
         "" if cuts else _NO_SCORE,
         lambda wanted: clf._seen(wanted, **rows)[1],
-        lambda checked: checked.evidence({one: raw[one] for one in checked.tables}),
         trace,
     )
 
@@ -127,22 +123,15 @@ def judged_decisions(
     def seen_by(wanted: Goal) -> CheckedData:
         return CheckedData.check(wanted, classes, {None: rows}, None)
 
-    def trace(wanted: Goal, evidence: Evidence, vary: Vary) -> Frontier:
-        return frontier_exact(wanted, evidence, vary)
-
-    def evidence_of(checked: CheckedData) -> Evidence:
-        if scores is None:
-            raise GoalError(_ONLY_DECISIONS)
-        return checked.evidence({None: scores})
-
     seen = seen_by(goal)
     table = seen.tables[None]
     decided: Shares = {None: codes}
     linked, confusion = link(goal, seen.rows.codebook), seen.confusion(decided)
     report = report_on(linked, confusion, warnings=heavy_tails(goal, table))
     report = with_deployed(report, against_deployed(goal, classes.labels, table, codes))
-    why = "" if scores is not None else _ONLY_DECISIONS
-    return JudgedModel(name, report, seen, codes, decided, scores, why, seen_by, evidence_of, trace)
+    why = _ONLY_DECISIONS if scores is None else ""
+    raw: Mapping[str | None, Floats] = {} if scores is None else {None: scores}
+    return JudgedModel(name, report, seen, codes, decided, raw, why, seen_by, frontier_exact)
 
 
 # --- The rows on which models decide otherwise than the one in use --------------------------------
@@ -362,55 +351,3 @@ def _groups(goal: Goal, table: CheckedTable, shares: Any) -> list[ChangedGroup]:
             changes = compared(table.labels[rows], table.deployed[rows], shares[rows], weight)
             out.append(ChangedGroup(name, value, changes))
     return out
-
-
-# --- The facts of a comparison, which text, page and picture read ---------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class ComparisonFacts:
-    """What :class:`ModelComparison` holds, with what follows from it."""
-
-    goal: Goal
-    reports: Mapping[str, GoalReport]
-    pairs: Mapping[str, Pair]
-    changed: ChangedRows
-    frontiers: Mapping[str, Frontier]
-    points: Mapping[str, tuple[float, float]]
-    notes: tuple[str, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the models, the one in use first."""
-        return tuple(self.reports)
-
-    @property
-    def differences(self) -> dict[str, Sequence[Part]]:
-        """For each other model the objective and the constraints, with their differences."""
-        return {name: pair.parts for name, pair in self.pairs.items()}
-
-    @property
-    def too_close(self) -> tuple[str, ...]:
-        """The models that are shown to be neither better nor worse than the first."""
-        return tuple(name for name, pair in self.pairs.items() if pair.verdict == OPEN)
-
-    @property
-    def verdict(self) -> str:
-        """Whether a model is shown to be better than the first.
-
-        "shown to be better" where at least one is, "shown to be worse" where all are, else "too
-        close to call".
-        """
-        found = [pair.verdict for pair in self.pairs.values()]
-        if BETTER in found:
-            return BETTER
-        return WORSE if all(one == WORSE for one in found) else OPEN
-
-    @property
-    def why(self) -> str:
-        """What the verdict stands on, in a sentence for each other model."""
-        if len(self.pairs) == 1:
-            return next(iter(self.pairs.values())).why
-        return " ".join(
-            f"{name!r} is {pair.verdict}: {pair.why}" for name, pair in self.pairs.items()
-        )

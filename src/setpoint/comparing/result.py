@@ -18,7 +18,7 @@ from setpoint.comparing.pairs import (
     CANDIDATE,
     TODAY,
     WORSE,
-    ComparisonFacts,
+    ChangedRows,
     JudgedModel,
     Pair,
     Part,
@@ -27,7 +27,9 @@ from setpoint.comparing.pairs import (
 )
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import Constraint, Goal, constraint_in_words, goal_in_words, in_words
+from setpoint.inference import OPEN
 from setpoint.inputs import atomic_write
+from setpoint.packages import pandas
 from setpoint.report import (
     LEVEL,
     Axis,
@@ -114,8 +116,8 @@ class ModelComparisonDisplay:
     ax_: Axes
     figure_: FigureBase
 
-    def __init__(self, comparison: ComparisonFacts) -> None:
-        if not isinstance(comparison, ComparisonFacts):
+    def __init__(self, comparison: ModelComparison) -> None:
+        if not isinstance(comparison, ModelComparison):
             raise InputTypeError(
                 f"`comparison` is what compare returns, got {type(comparison).__name__}"
             )
@@ -225,18 +227,18 @@ class ModelComparisonDisplay:
 # --- A comparison of models in words, for a terminal ----------------------------------------------
 
 
-def headline(found: ComparisonFacts) -> str:
+def headline(found: ModelComparison) -> str:
     """The verdict, and on how many rows."""
     rows = next(iter(found.pairs.values())).changes.rows
     return f"{found.verdict[0].upper()}{found.verdict[1:]} on {rows:,} rows."
 
 
-def text_of(found: ComparisonFacts) -> str:
+def text_of(found: ModelComparison) -> str:
     """The whole as text."""
     return "\n".join([headline(found), *lines_of(found)])
 
 
-def lines_of(found: ComparisonFacts, about: Mapping[str, str] | None = None) -> Iterator[str]:
+def lines_of(found: ModelComparison, about: Mapping[str, str] | None = None) -> Iterator[str]:
     """What the rows show, and the numbers behind it."""
     if len(found.pairs) == 1:
         yield found.why
@@ -285,22 +287,23 @@ def _pair_lines(pair: Pair, today: GoalReport, candidate: GoalReport) -> Iterato
 def _table(pair: Pair, today: GoalReport, candidate: GoalReport) -> Iterator[list[str]]:
     """Objective, constraints and the rows accepted; a difference with its interval."""
     for part in pair.parts:
-        unit, gain = unit_of(part.side), part.difference
-        values = [shown(e.value, unit) if e.value is not None else "-"
-                  for e in (part.today, part.candidate)]  # fmt: skip
-        if gain is None or gain.value is None:
-            yield [part.today.text, *values, "-", "", ""]
-            continue
-        limits = ""
-        if gain.low is not None and gain.high is not None:
-            limits = f"{shown(gain.low, unit)} to {shown(gain.high, unit)}"
-        word = (part.verdict or "").replace("shown to be ", "")
-        yield [part.today.text, *values, shown(gain.value, unit), limits, word]
+        word = (part.verdict or "").removeprefix("shown to be ")
+        yield [part.today.text, *_numbers(part), word]
     shares = [accepted(report) for report in (today, candidate)]
     if None not in shares:
         one, other = (float(x or 0.0) for x in shares)
         values = [shown(x, "share") for x in (one, other, other - one)]
         yield ["rows accepted", *values, "", ""]
+
+
+def _numbers(part: Part) -> tuple[str, str, str, str]:
+    """Both values, their difference, and its limits."""
+    unit, gain = unit_of(part.side), part.difference
+    one, other = (shown(e.value, unit) for e in (part.today, part.candidate))
+    limits = ""
+    if gain is not None and gain.low is not None and gain.high is not None:
+        limits = f"{shown(gain.low, unit)} to {shown(gain.high, unit)}"
+    return one, other, "-" if gain is None else shown(gain.value, unit), limits
 
 
 def accepted(report: GoalReport) -> float | None:
@@ -339,14 +342,7 @@ _MOST_ROWS = 200
 """Rows that change, in the page."""
 
 
-def write_comparison(
-    path: str | os.PathLike[str], found: ComparisonFacts, header: Header | None = None
-) -> None:
-    """Write the page; an old file stays until the new one is whole."""
-    atomic_write(path, page_of_comparison(found, header).encode("utf-8"))
-
-
-def page_of_comparison(found: ComparisonFacts, header: Header | None = None) -> str:
+def page_of_comparison(found: ModelComparison, header: Header | None = None) -> str:
     """The page as text: HTML without scripts and outside resources."""
     header = header or Header()
     rows = next(iter(found.pairs.values())).changes.rows
@@ -387,36 +383,24 @@ def _pair(pair: Pair, several: bool) -> dict[str, Any]:
         "drawn": any(part["bar"] for part in parts),
         "level": percent(pair.level),
         "changes": changes_of(pair),
-        "groups": [
-            {
-                "name": f"{g.column} = {g.value}",
-                "rows": f"{g.changes.rows:,}",
-                "changed": percent(g.changes.changed),
-                "wins": percent(g.changes.wins or 0.0),
-                "losses": percent(g.changes.losses or 0.0),
-            }
-            for g in pair.groups
-        ],
+        "groups": list(_groups(pair)),
     }
 
 
 def _part(part: Part, is_objective: bool, axes: Mapping[Unit, Axis | None]) -> dict[str, Any]:
     """One row of the table: both values, and the difference on an axis around none."""
-    unit, gain = unit_of(part.side), part.difference
-    limits = ""
-    if gain is not None and gain.low is not None and gain.high is not None:
-        limits = f"{shown(gain.low, unit)} to {shown(gain.high, unit)}"
+    unit, (one, other, gain, limits) = unit_of(part.side), _numbers(part)
     word = (part.verdict or "not measured").removeprefix("shown to be ")
     said = [e.verdict or "not evaluated" for e in (part.today, part.candidate)]
     return {
         "words": sentence(in_words(part.side)),
         "code": part.today.text,
         "bar": _bar(part, unit, axes[unit]),
-        "one": shown(part.today.value, unit),
-        "other": shown(part.candidate.value, unit),
+        "one": one,
+        "other": other,
         "one_word": "" if is_objective else said[0],
         "other_word": "" if is_objective else said[1],
-        "gain": "-" if gain is None else shown(gain.value, unit),
+        "gain": gain,
         "limits": limits,
         "tone": "unknown" if part.verdict is None else _TONES.get(part.verdict, "open"),
         "word": word[0].upper() + word[1:],
@@ -457,7 +441,7 @@ def _bar(part: Part, unit: Unit, axis: Axis | None) -> Bar | None:
     return None if bar is None else replace(bar, ends=ends)
 
 
-def _figures(found: ComparisonFacts) -> list[Figure]:
+def _figures(found: ModelComparison) -> list[Figure]:
     """The frontiers in one picture, where they can be distinguished."""
     if not found.points or len(found.names) > MOST:
         return []
@@ -476,7 +460,7 @@ def _figures(found: ComparisonFacts) -> list[Figure]:
     return [figure_of(picture, 1)]
 
 
-def _rows(found: ComparisonFacts) -> dict[str, Any]:
+def _rows(found: ModelComparison) -> dict[str, Any]:
     """The rows that change, as text."""
     columns = found.changed
     n = len(columns["row"])
@@ -495,13 +479,12 @@ def _cell(x: Any) -> str:
 
 # --- What comparing models found: who is better, by how much --------------------------------------
 
-
 _BY_SHARE = "predicted_rate <= 1"
 """What moves where the goal bounds nothing: the share of rows that is accepted at most."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelComparison(ComparisonFacts):
+class ModelComparison:
     """Models on the same rows, judged by one goal; the first is in use.
 
     Parameters
@@ -536,6 +519,50 @@ class ModelComparison(ComparisonFacts):
     ('too close to call', [3, 4], ['win', 'win'])
     """
 
+    goal: Goal
+    reports: Mapping[str, GoalReport]
+    pairs: Mapping[str, Pair]
+    changed: ChangedRows
+    frontiers: Mapping[str, Frontier]
+    points: Mapping[str, tuple[float, float]]
+    notes: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the models, the one in use first."""
+        return tuple(self.reports)
+
+    @property
+    def differences(self) -> dict[str, Sequence[Part]]:
+        """For each other model the objective and the constraints, with their differences."""
+        return {name: pair.parts for name, pair in self.pairs.items()}
+
+    @property
+    def too_close(self) -> tuple[str, ...]:
+        """The models that are shown to be neither better nor worse than the first."""
+        return tuple(name for name, pair in self.pairs.items() if pair.verdict == OPEN)
+
+    @property
+    def verdict(self) -> str:
+        """Whether a model is shown to be better than the first.
+
+        "shown to be better" where at least one is, "shown to be worse" where all are, else "too
+        close to call".
+        """
+        found = [pair.verdict for pair in self.pairs.values()]
+        if BETTER in found:
+            return BETTER
+        return WORSE if all(one == WORSE for one in found) else OPEN
+
+    @property
+    def why(self) -> str:
+        """What the verdict stands on, in a sentence for each other model."""
+        if len(self.pairs) == 1:
+            return next(iter(self.pairs.values())).why
+        return " ".join(
+            f"{name!r} is {pair.verdict}: {pair.why}" for name, pair in self.pairs.items()
+        )
+
     def plot(self, ax: Canvas = None) -> ModelComparisonDisplay:
         """Draw the frontiers and the rules of all models; see :class:`ModelComparisonDisplay`.
 
@@ -557,14 +584,10 @@ class ModelComparison(ComparisonFacts):
         ImportError
             If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError(
-                "to_frame gives a pandas DataFrame; install pandas with: pip install pandas"
-            ) from None
-        rows = [row for name in self.names for row in self._rows(name)]
-        return pd.DataFrame(rows)
+        frame: pd.DataFrame = pandas().DataFrame(
+            [row for name in self.names for row in self._rows(name)]
+        )
+        return frame
 
     def _rows(self, name: str) -> list[dict[str, Any]]:
         """The parts of one model."""
@@ -606,7 +629,7 @@ class ModelComparison(ComparisonFacts):
         OSError
             If the file cannot be written.
         """
-        write_comparison(path, self, header)
+        atomic_write(path, page_of_comparison(self, header).encode("utf-8"))
 
     def __str__(self) -> str:
         return text_of(self)

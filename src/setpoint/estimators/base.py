@@ -167,6 +167,9 @@ def _state(x: Any) -> Any:
 
 Array = NDArray[Any]
 
+ScoresOfSets = dict[str | None, NDArray[np.float64]]
+"""For each data set an array with a line for each row."""
+
 _STORED_WITH_THE_MODEL = frozenset(
     {"rule_", "goal_report_", "trace_", "evidence_", "digest_", "n_features_in_", "choice_"}
 )
@@ -307,15 +310,15 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
             "X": X, "y": y, "sample_weight": sample_weight, "baseline": baseline,
             "sensitive_features": sensitive_features, "datasets": datasets,
         }  # fmt: skip
-        return self._evaluated(goal, rows, {})
+        return self._evaluated(goal, rows, {})[0]
 
     def _evaluated(
         self,
         goal: Goal | Expression | str | None,
         whole: Mapping[str, Any],
-        raw: Mapping[str | None, NDArray[np.float64]],
-    ) -> GoalReport:
-        """`evaluate` for its arguments, with what `_scores` gave for some of the rows."""
+        known: Mapping[str | None, NDArray[np.float64]],
+    ) -> tuple[GoalReport, CheckedData, ScoresOfSets, ScoresOfSets]:
+        """The report, the rows checked, what `_scores` gives, and the chance of each answer."""
         check_is_fitted(self)
         own, X = self._goal(), whole["X"]
         goal = own if goal is None else as_goal(goal)
@@ -325,11 +328,10 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         given: dict[str | None, tuple[Any, Any]] = {None: (X, whole.get("sensitive_features"))}
         for name, d in as_datasets(whole.get("datasets")).items():
             given[name] = rows[name].X, d.sensitive_features
-        scores: dict[str | None, NDArray[np.float64]] = {}
-        for name in inputs.tables:
-            own_X, columns = given[name]
-            own_scores = raw[name] if name in raw else self._scores(own_X)
-            scores[name] = self._beside_values(own_X, own_scores, columns)
+        raw = {n: known[n] if n in known else self._scores(given[n][0]) for n in inputs.tables}
+        scores: ScoresOfSets = {}
+        for one, (own_X, columns) in given.items():
+            scores[one] = self._beside_values(own_X, raw[one], columns)
         segments = {name: self._segments(*given[name]) for name in inputs.tables}
         decided = {name: self._shares(goal, scores[name], segments[name]) for name in scores}
         labels = inputs.classes.labels
@@ -350,13 +352,13 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         fitted = self.goal_report_
         drawn = inputs.rows.undecided(inputs.joined(decided)) if self.rule_.randomized else 0.0
         table = inputs.tables[None]
-        known = self._share_seen(X, table.weight)
+        share = self._share_seen(X, table.weight)
         notes = self._unbound()
         entries = with_searched_bounds(report.constraints, goal, own)
         report = replace(
             report,
-            counts=replace(report.counts, seen=known),
-            constraints=tuple(replace(e, seen=known > 0.0) for e in entries),
+            counts=replace(report.counts, seen=share),
+            constraints=tuple(replace(e, seen=share > 0.0) for e in entries),
             sections=(*report.sections, *sections),
             search=Search(fitted.search.family, fitted.search.solver),
             rule=replace(fitted.rule, drawn=drawn),
@@ -364,7 +366,8 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         )
         against = against_deployed(goal, labels, table, decided[None])
         named = {"" if name is None else f"{name}: ": part for name, part in rows.items()}
-        return self._signed(with_deployed(report, against), digests_of(named))
+        report = self._signed(with_deployed(report, against), digests_of(named))
+        return report, seen, raw, decided
 
     @property
     def _learnt(self) -> dict[str, Any]:
@@ -530,7 +533,7 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
     ) -> tuple[dict[str | None, GivenRows], CheckedData]:
         """Rows for the fitted rule, as given and checked, with the columns that it looks at."""
         sets = self._datasets(datasets, X, getattr(self, "baseline_column_", None))
-        rows = given_rows(self, goal, X, y, *sides, **named, datasets=sets)
+        rows = given_rows(self, goal, X, y, *sides, **named | {"datasets": sets})
         decides_on = list(self.goal_report_.rule.decides_on)
         return rows, CheckedData.check(goal, self._classes, rows, decides_on)
 

@@ -89,16 +89,18 @@ class Capacity:
             return cls(np.full(len(levels), at_most), groups)
         absent = [level for level in levels if level not in at_most]
         if absent:
+            places = [levels.index(level) for level in absent]
             raise InputError(
                 f"`at_most` has no number for {listed([repr(level) for level in absent])}, of "
-                f"which the batch has {int(np.isin(groups, _places(levels, absent)).sum())} rows "
+                f"which the batch has {int(np.isin(groups, places).sum())} rows "
                 f"({nearest(absent[0], at_most)})"
             )
         return cls(np.array([at_most[level] for level in levels]), groups)
 
     def exceeded(self, accepted: Bools) -> bool:
         """Whether more rows are accepted than there is room for."""
-        return bool((self._sizes(accepted) > self.most).any())
+        sizes = np.bincount(self.groups[accepted], minlength=len(self.most))
+        return bool((sizes > self.most).any())
 
     def best(self, accepted: Bools, keys: Sequence[Floats], draws: Callable[[], Floats]) -> Bools:
         """Those of the rows accepted that there is room for."""
@@ -108,7 +110,7 @@ class Capacity:
         order, place = self._ranked(groups, sort_by)
         border = place == self.most[groups[order]]  # the first of each group that is left out
         last, first = order[np.flatnonzero(border) - 1], order[border]
-        if any_tie(sort_by, last, first):
+        if np.all([key[last] == key[first] for key in sort_by], axis=0).any():  # a tie
             order, place = self._ranked(groups, [*sort_by, draws()[rows]])
         kept = np.zeros(len(accepted), dtype=np.bool_)
         kept[rows[order[place < self.most[groups[order]]]]] = True
@@ -122,21 +124,6 @@ class Capacity:
         sizes = np.bincount(groups, minlength=len(self.most))
         starts = np.cumsum(sizes) - sizes
         return order, np.arange(len(order)) - starts[groups[order]]
-
-    def _sizes(self, accepted: Bools) -> NDArray[np.int64]:
-        return np.bincount(self.groups[accepted], minlength=len(self.most))
-
-
-def any_tie(keys: Sequence[Floats], one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
-    """Whether some row of a pair is as good as the other."""
-    equal = np.ones(len(one), dtype=np.bool_)
-    for key in keys:
-        equal &= key[one] == key[other]
-    return bool(equal.any())
-
-
-def _places(levels: Sequence[Any], wanted: Sequence[Any]) -> list[int]:
-    return [i for i, level in enumerate(levels) if level in wanted]
 
 
 def _groups(by: Any, n_rows: int) -> tuple[list[Any], NDArray[np.int64]]:

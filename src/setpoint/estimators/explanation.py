@@ -15,6 +15,7 @@ from setpoint.errors import InputTypeError
 from setpoint.estimators.by_rule import DecidesByRule
 from setpoint.goals import column_in_words, value_in_words
 from setpoint.inputs import described
+from setpoint.packages import pandas
 from setpoint.report import cleaned, covered, percent
 from setpoint.rules import Band, PerSegment, Threshold, segment_in_words
 
@@ -93,7 +94,7 @@ class ExplainedRow:
     score_is: str = "score"
 
     def __str__(self) -> str:
-        return " ".join((f"Row {self.row}: {self._decided()}.", *self._sentences()))
+        return f"Row {self.row}: {self._decided()}. {self._placed()}"
 
     def _decided(self) -> str:
         done = "deferred" if self.defers else f"predicted {value_in_words(self.decision)}"
@@ -101,18 +102,13 @@ class ExplainedRow:
             return f"{done} by a draw, as {percent(self.probability)} of rows with its score are"
         return done
 
-    def _sentences(self) -> Iterator[str]:
+    def _placed(self) -> str:
         """Where the score lies."""
         score, cut = _apart(self.score, self.cut_off)
-        whose = (
-            self.score_is
-            if self.score_of is None
-            else f"{self.score_is} of {value_in_words(self.score_of)}"
-        )
+        of = "" if self.score_of is None else f" of {value_in_words(self.score_of)}"
         if self.cut_off is None:
-            yield f"Its {whose} is {score}{self._where()}."
-        else:
-            yield f"Its {whose} {score} {self._lies(cut)}{self._where()}{self._by()}."
+            return f"Its {self.score_is}{of} is {score}{self._where()}."
+        return f"Its {self.score_is}{of} {score} {self._lies(cut)}{self._where()}{self._by()}."
 
     def _lies(self, cut: str) -> str:
         assert self.change is not None
@@ -215,15 +211,10 @@ class Explanation:
         >>> Explanation((row,), "").to_frame()[["decision", "cut_off", "change"]].values.tolist()
         [['yes', 0.25, -0.25]]
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError(
-                "to_frame gives a pandas DataFrame; install pandas with: pip install pandas"
-            ) from None
         names = [f.name for f in fields(ExplainedRow) if f.name not in ("row", "values")]
         columns = {name: [getattr(row, name) for row in self.rows] for name in names}
-        frame = pd.DataFrame(columns, index=pd.Index([row.row for row in self.rows], name="row"))
+        index = pandas().Index([row.row for row in self.rows], name="row")
+        frame: pd.DataFrame = pandas().DataFrame(columns, index=index)
         numbers = [f.name for f in fields(ExplainedRow) if str(f.type).startswith("float")]
         frame[numbers] = frame[numbers].astype(float)
         return frame
@@ -334,18 +325,12 @@ certified on new rows; this is said of all rows together, not of a single one.
         segments = self._segments(X, sensitive_features)
         u = self._draws(X) if rule.randomized else None
         n = 1 if scores.ndim == 1 else scores.shape[1] - len(rule.value_columns)
-        posteriors = _are_posteriors(scores, n)
         decided = rule.decide(scores, segments, u)
         answers = self._named(np.arange(rule.n_classes)).tolist()
         many = answers[:n] if n > 2 and n in (rule.n_classes, rule.n_classes - 1) else None
         beside = [f"column {k + 1}" for k in range(n)] if n > 2 and many is None else many
-        rows = _rows(rule, decided, scores, segments, u, answers, beside)
-        if self._defers:
-            last = rule.n_classes - 1
-            pairs = zip(rows, decided == last, strict=True)
-            rows = tuple(replace(row, defers=bool(at)) for row, at in pairs)
-        if posteriors and rule.value_columns:
-            rows = tuple(replace(row, score_is="probability") for row in rows)
+        deferred = rule.n_classes - 1 if self._defers else None
+        rows = _rows(rule, decided, scores, segments, u, answers, beside, deferred)
         notes = self._unbound()
         return Explanation(rows, notes[0] if notes else covered(self.goal_report_))
 
@@ -366,6 +351,7 @@ def _rows(
     u: NDArray[np.float64] | None,
     answers: list[Any],
     classes: list[Any] | None,
+    deferred: int | None,
 ) -> tuple[ExplainedRow, ...]:
     """A record of plain values for each row."""
     where = [segment_in_words(key) for key in rule.segment_keys]
@@ -386,6 +372,7 @@ def _rows(
         at = np.where(up, above, below)
         change = np.where(np.isnan(at), np.nan, at - s)
     columns = [_plain(x) for x in (at, change, below, above)]
+    score_is = "probability" if rule.value_columns and _are_posteriors(scores, n) else "score"
     out = []
     for i, (answer, cut, far, low, high) in enumerate(zip(decided.tolist(), *columns, strict=True)):
         amounts = None
@@ -405,6 +392,8 @@ def _rows(
                 values=amounts,
                 score_of=None if classes is None else classes[int(column[i])],
                 by_draw=0.0 < chances[i] < 1.0,
+                defers=answer == deferred,
+                score_is=score_is,
             )
         )
     return tuple(out)

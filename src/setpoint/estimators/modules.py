@@ -32,10 +32,7 @@ _CLEAR = "\r\x1b[K"
 
 
 class Progress:
-    """One line on stderr: calls, objective, gap and violation; a plain line at the end.
-
-    It changes while a block runs where stderr is a terminal.
-    """
+    """Calls, objective, gap and violation on one line of stderr; a plain line at the end."""
 
     def __init__(self, shown: bool = True, most: int | None = None) -> None:
         self.shown, self.most = shown, most

@@ -52,20 +52,13 @@ def packed(values: NDArray[Any]) -> dict[str, Any]:
     --------
     >>> import numpy as np
     >>> text = packed(np.array([0.0, 3.0, 250.0]))
-    >>> text["t"], text["n"], unpacked(text).tolist()
-    ('u8', 3, [0, 3, 250])
+    >>> text["t"], text["n"]
+    ('u8', 3)
     """
     flat = np.ravel(values)
     kind = _kind(flat)
     data = zlib.compress(flat.astype(_KINDS[kind]).tobytes(), _LEVEL)
     return {"z": base64.b64encode(data).decode("ascii"), "t": kind, "n": len(flat)}
-
-
-def unpacked(text: dict[str, Any]) -> NDArray[Any]:
-    """The array that :func:`packed` wrote."""
-    data = zlib.decompress(base64.b64decode(text["z"]))
-    found: NDArray[Any] = np.frombuffer(data, _KINDS[text["t"]])
-    return found
 
 
 def _kind(flat: NDArray[Any]) -> str:
@@ -238,9 +231,15 @@ def short_thresholds(curve: Curve, cuts: Codes) -> Floats:
 class ShownBins:
     """A curve at some of its cut-offs."""
 
-    def __init__(self, curve: Curve, cuts: Codes, kinds: tuple[Kind, ...]) -> None:
+    def __init__(
+        self,
+        curve: Curve,
+        cuts: Codes,
+        kinds: tuple[Kind, ...],
+        thresholds: Floats | None = None,
+    ) -> None:
         self.cuts, self.kinds = cuts, kinds
-        self.thresholds = short_thresholds(curve, cuts)
+        self.thresholds = short_thresholds(curve, cuts) if thresholds is None else thresholds
         place = {kind: i for i, kind in enumerate(curve.kinds)}
         self.counts: Floats = np.zeros((len(kinds), len(cuts)))
         for k, kind in enumerate(kinds):
@@ -265,29 +264,6 @@ class ShownBins:
         """The bin of each score: the first one whose cut-off accepts it."""
         return np.searchsorted(-self.thresholds[1:], -scores, side="left").astype(np.int64)
 
-    def counted(self, rows: ScoredRows) -> Floats:
-        """The weight (K, m) of each kind in each bin, of these or other rows."""
-        own = rows.evidence.rows
-        bin_of = self.of(rows.evidence.scores)
-        n, plain = own.codebook.n_classes + 1, own.codebook.n_plain
-        out = np.zeros((len(self.kinds), self.m))
-        tables = (rows.weight, *own.by_measure)
-        kind_of = own.kind.astype(np.int64)
-        for copy, weight in enumerate(tables):
-            code = np.full(plain * n, -1)
-            for k, (c, t) in enumerate(self.kinds):
-                if c // plain == copy:
-                    code[(c % plain) * n + t] = k
-            held = code[kind_of]
-            inside = held >= 0
-            sums = np.bincount(
-                held[inside] * self.m + bin_of[inside],
-                weight[inside],
-                len(self.kinds) * self.m,
-            )
-            out += sums.reshape(out.shape)
-        return out
-
     def columns(self, rows: ScoredRows) -> list[Floats]:
         """For each column of groups the weight (values * 3, m) by value, true class and bin."""
         bin_of = self.of(rows.evidence.scores)
@@ -305,14 +281,14 @@ class ShownBins:
         return {
             "thresholds": packed(self.thresholds),
             "open": packed(self.is_open) if self.is_open.any() else None,
-            **self.tally(np.diff(self.counts, axis=1), columns),
+            **self.tally(columns),
         }
 
-    def tally(self, counts: Floats, columns: list[Floats]) -> dict[str, Any]:
+    def tally(self, columns: list[Floats]) -> dict[str, Any]:
         """What is counted in the bins: of other rows nothing else is written."""
         return {
             "m": self.m,
-            "counts": packed(counts),
+            "counts": packed(np.diff(self.counts, axis=1)),
             "columns": [packed(c) for c in columns],
         }
 

@@ -13,6 +13,7 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from posixpath import dirname, join, normpath
 from typing import Any, TypeAlias
 
 from setpoint.errors import InputError, InputTypeError, SetpointError
@@ -59,19 +60,8 @@ def _visit(name: str, order: list[str], above: tuple[str, ...]) -> None:
     if name in order:
         return
     for path in _IMPORT.findall(_read(name)):
-        _visit(_beside(name, path), order, (*above, name))
+        _visit(normpath(join(dirname(name), path)), order, (*above, name))
     order.append(name)
-
-
-def _beside(name: str, path: str) -> str:
-    """The module that a relative path names, seen from another one."""
-    parts = name.split("/")[:-1]
-    for step in path.split("/"):
-        if step == "..":
-            parts.pop()
-        elif step != ".":
-            parts.append(step)
-    return "/".join(parts)
 
 
 def _read(name: str) -> str:
@@ -79,20 +69,6 @@ def _read(name: str) -> str:
 
 
 # --- The page: one file with its data and its script ----------------------------------------------
-
-
-ROOM = "setpoint.explorer"
-"""Where the templates lie."""
-
-
-def page_of(payload: dict[str, Any]) -> str:
-    """The page of a payload as text."""
-    values = {
-        "headline": payload["programs"][0]["goal"],
-        "script": bundled(),
-        "payload": in_script(payload),
-    }
-    return rendered("template.html.j2", values, room=ROOM)
 
 
 def in_script(payload: dict[str, Any]) -> str:
@@ -242,7 +218,12 @@ class Explorer:
         ImportError
             If jinja2 is not installed.
         """
-        return page_of(self.payload)
+        values = {
+            "headline": self.payload["programs"][0]["goal"],
+            "script": bundled(),
+            "payload": in_script(self.payload),
+        }
+        return rendered("template.html.j2", values, room="setpoint.explorer")
 
     def for_shell(self, command: Command) -> Explorer:
         """The same page, on which "take this" shows another command.

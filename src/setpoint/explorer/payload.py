@@ -147,7 +147,7 @@ def by_columns(
     if not by:
         return {}
     known = as_columns(sensitive_features, n_rows=n_rows, X=X, wanted=by, who="`by` names")
-    kept = counted_rows(weight)
+    kept: Any = counted_rows(weight)
     return {name: known[name].take(kept) for name in by}
 
 
@@ -258,7 +258,9 @@ def payload_of(
     bound = [BoundGoal(goal, rows) for goal in goals]
     accepted = sure_places(evidence.scores)
     sure_at = _cuts_accepting(rows, accepted)
-    own = {g.start for g in bound} | {m for m in map(_cut_of(curve), markers) if m is not None}
+    own = {g.start for g in bound} | {
+        m for m in (_cut_of(x, curve) for x in markers) if m is not None
+    }
     room = MOST_CHARACTERS if check is None else MOST_CHARACTERS * _OF_TWO
     bins, written = _thinned(rows, {*own, *sure_at.tolist()}, MOST_BINS, room)
     programs = []
@@ -305,7 +307,7 @@ def payload_of(
         "groups": [
             {"column": g.name, "values": list(g.values), "named": g.named} for g in rows.groups
         ],
-        "programs": [_packed_places(p) for p in programs],
+        "programs": [p | {"places": packed(p["places"])} for p in programs],
         "markers": [_marker(m, rows, bins, curve) for m in markers],
         "prices": _prices(programs[0]),
         "check": None if check is None else _checked(check, goals, bins, programs),
@@ -342,16 +344,12 @@ def _cuts_accepting(rows: ScoredRows, accepted: Codes) -> Codes:
     return np.asarray(np.searchsorted(-rows.curve.values, -lowest, side="right"))
 
 
-def _cut_of(curve: Curve) -> Any:
+def _cut_of(marker: Marker, curve: Curve) -> int | None:
     """The cut-off of a marker that is one threshold for all."""
-
-    def cut(marker: Marker) -> int | None:
-        rule = marker.rule
-        if not isinstance(rule, Threshold) or rule.width:
-            return None
-        return int(np.searchsorted(-curve.values, -rule.threshold, side="right"))
-
-    return cut
+    rule = marker.rule
+    if not isinstance(rule, Threshold) or rule.width:
+        return None
+    return int(np.searchsorted(-curve.values, -rule.threshold, side="right"))
 
 
 def _digest(bins: ShownBins, check: ScoredRows | None) -> str:
@@ -362,12 +360,8 @@ def _digest(bins: ShownBins, check: ScoredRows | None) -> str:
     return out.hexdigest()[:16]
 
 
-def _packed_places(part: dict[str, Any]) -> dict[str, Any]:
-    return part | {"places": packed(part["places"])}
-
-
 def _marker(marker: Marker, rows: ScoredRows, bins: ShownBins, curve: Curve) -> dict[str, Any]:
-    cut = _cut_of(curve)(marker)
+    cut = _cut_of(marker, curve)
     columns = []
     true = rows.evidence.rows.true.astype(np.int64)
     for g in rows.groups:
@@ -394,10 +388,8 @@ def _checked(
     programs: Sequence[dict[str, Any]],
 ) -> dict[str, Any]:
     """The rows held out at the same cut-offs."""
-    held = ShownBins(check.curve, np.array([0, len(check.curve.values)]), check.kinds)
-    held.thresholds, held.cuts = bins.thresholds, bins.cuts
-    per_bin = held.counted(check)
-    held.counts = np.concatenate([np.zeros((len(held.kinds), 1)), per_bin.cumsum(axis=1)], axis=1)
+    cuts = np.searchsorted(-check.curve.values, -bins.thresholds, side="right")
+    held = ShownBins(check.curve, cuts, check.kinds, bins.thresholds)
     parts: list[dict[str, Any]] = []
     for goal, known in zip(goals, programs, strict=True):
         try:
@@ -415,6 +407,6 @@ def _checked(
         "labelled": int((evidence.rows.true < evidence.n_classes).sum()),
         "weight": float(check.weight.sum()),
         "kinds": [list(k) for k in held.kinds],
-        "curve": held.tally(per_bin, held.columns(check)),
+        "curve": held.tally(held.columns(check)),
         "programs": parts,
     }

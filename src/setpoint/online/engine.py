@@ -60,18 +60,10 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
             dtype=[np.float64, np.float32],
             order="C",
         )
-    if sparse.issparse(rows):
-        return _canonical(rows, rows is X)
+    if not getattr(rows, "has_canonical_format", True):
+        rows = rows.copy() if rows is X else rows
+        rows.sum_duplicates()  # each column once a row
     return rows
-
-
-def _canonical(rows: Any, shared: bool) -> Any:
-    """Each column once a row."""
-    if rows.has_canonical_format:
-        return rows
-    out = rows.copy() if shared else rows
-    out.sum_duplicates()
-    return out
 
 
 def _is_plain(estimator: Any, X: Any) -> bool:
@@ -299,11 +291,6 @@ class Engine:
         return {k: v for k, v in vars(self).items() if k not in found}
 
     @property
-    def takes_weights(self) -> bool:
-        """Whether rows may have weights."""
-        return self.model is None or "sample_weight" in self._parameters
-
-    @property
     def threshold(self) -> float:
         """The score from which on to decide positive."""
         record = self.state.record
@@ -475,7 +462,7 @@ def weights_for(
     """Weights of rows, refused where the learner takes none."""
     if sample_weight is None:
         return None
-    if not engine.takes_weights:
+    if engine.model is not None and "sample_weight" not in engine._parameters:
         raise InputError(
             f"`sample_weight`: {type(engine.model).__name__}.partial_fit takes no weights"
         )

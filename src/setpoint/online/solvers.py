@@ -313,15 +313,15 @@ def run(
     """Go through rows; the next row, where the caller is asked for a threshold."""
     if not state.record.flags.writeable:  # as joblib maps it from a file
         vars(state).update(vars(state.copy()))
+    values = columns = ends = None
+    if isinstance(X, np.ndarray):
+        values = X.reshape(-1)
+    elif X is not None:
+        values, columns, ends = X.data, X.indices, X.indptr
     labels = _NO_LABELS if y is None else y
     weight = _NO_WEIGHTS if row_weight is None else row_weight
-    rest = (labels, weight, start, mode, state.record, state.ring, out, decided)
-    if X is None:
-        end = _stream_scores(*rest)
-    elif isinstance(X, np.ndarray):
-        end = _stream(X.reshape(-1), None, None, state.weights, *rest)
-    else:
-        end = _stream(X.data, X.indices, X.indptr, state.weights, *rest)
+    rest = labels, weight, start, mode, state.record, state.ring, out, decided
+    end = _stream(values, columns, ends, state.weights, *rest)
     if end < 0:
         raise NotFiniteError(
             f"`X` holds NaN, infinite values or values too large for a score, in row {-1 - end}"
@@ -331,7 +331,7 @@ def run(
 
 @outer
 def _stream(
-    values: Values,
+    values: Values | None,
     columns: Columns,
     ends: Integers | None,
     weights: Floats,
@@ -349,62 +349,40 @@ def _stream(
     for i in range(start, out.shape[0]):
         w = row_weight[i] if row_weight.size else 1.0
         learnt = mode & at.LEARN != 0 and w > 0.0
-        low = _begin_of(ends, d, i)
-        size, norm = _begin_of(ends, d, i + 1) - low, 1.0
-        if state.normalised == 1:
-            last, behind, norm, strange = margins(
-                values, columns, low, size, state.centred, weights
-            )
-            if strange > 0:
-                last, behind = strange_margins(values, columns, low, size, state.centred, weights)
-                if learnt and is_finite(values, low, size) and math.isfinite(last + behind):
-                    adapt(values, columns, low, size, state, weights)
-                    _, _, norm, _ = margins(values, columns, low, size, state.centred, weights)
+        if values is None:
+            z = out[i, 0]
         else:
-            last, behind, strange = plain_margins(values, columns, low, size, weights)
-            if strange > 0:
+            low = _begin_of(ends, d, i)
+            size, norm = _begin_of(ends, d, i + 1) - low, 1.0
+            if state.normalised == 1:
+                last, behind, norm, strange = margins(
+                    values, columns, low, size, state.centred, weights
+                )
+                if strange > 0:
+                    last, behind = strange_margins(
+                        values, columns, low, size, state.centred, weights
+                    )
+                    if learnt and is_finite(values, low, size) and math.isfinite(last + behind):
+                        adapt(values, columns, low, size, state, weights)
+                        _, _, norm, _ = margins(values, columns, low, size, state.centred, weights)
+            else:
+                last, behind, strange = plain_margins(values, columns, low, size, weights)
+                if strange > 0:
+                    return -1 - i
+            if not math.isfinite(last + behind):
                 return -1 - i
-        if not math.isfinite(last + behind):
-            return -1 - i
-        if mode & at.SCORE != 0:
             z = last
             # The margin that decides is that of the averaged weights, if there are any.
             if state.constant_step == 0 and state.averaged != 0.0:
                 z -= behind / float(state.averaged)
+        if mode & at.SCORE != 0:
             _score(z, i, mode, state, out, decided)
         if learnt:
-            slope = w * (posterior(last) - y[i])
-            update(values, columns, low, size, slope, norm, state, weights)
-            if state.normalised == 1 and state.updates <= CENTRED_ROWS:
-                settle(values, columns, low, size, state, weights)
-            if _count(out[i, 0], out[i, 1], decided[i], y[i], w, state, ring):
-                _recount(state, ring)
-            _move(out[i, 1], decided[i], y[i], w, state)
-            if state.due == 1:
-                if state.asks == 1:
-                    return i + 1
-                _set_cut(refresh(state), state)
-    return int(out.shape[0])
-
-
-@outer
-def _stream_scores(
-    y: Codes,
-    row_weight: Floats,
-    start: int,
-    mode: int,
-    record: Any,
-    ring: Floats,
-    out: Floats,
-    decided: Codes,
-) -> int:
-    """As `run`, of rows that something else has scored."""
-    state = record[()]
-    for i in range(start, out.shape[0]):
-        w = row_weight[i] if row_weight.size else 1.0
-        if mode & at.SCORE != 0:
-            _score(out[i, 0], i, mode, state, out, decided)
-        if mode & at.LEARN != 0 and w > 0.0:
+            if values is not None:
+                slope = w * (posterior(last) - y[i])
+                update(values, columns, low, size, slope, norm, state, weights)
+                if state.normalised == 1 and state.updates <= CENTRED_ROWS:
+                    settle(values, columns, low, size, state, weights)
             if _count(out[i, 0], out[i, 1], decided[i], y[i], w, state, ring):
                 _recount(state, ring)
             _move(out[i, 1], decided[i], y[i], w, state)

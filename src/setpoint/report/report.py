@@ -37,6 +37,7 @@ from setpoint.goals import (
 from setpoint.guarantees import Guarantee
 from setpoint.inference import CountedRates, is_group_gap
 from setpoint.inputs import CheckedTable
+from setpoint.packages import pandas
 from setpoint.program import LinkedGoal, Linker, link
 from setpoint.report.entry import (
     LEVEL,
@@ -117,14 +118,9 @@ class GoalReport(Facts):
         ImportError
             If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError(
-                "to_frame gives a pandas DataFrame; install pandas with: pip install pandas"
-            ) from None
         names = [f.name for f in fields(Entry)]
-        frame = pd.DataFrame([[getattr(e, n) for n in names] for e in self.entries], columns=names)
+        rows = [[getattr(e, n) for n in names] for e in self.entries]
+        frame: pd.DataFrame = pandas().DataFrame(rows, columns=names)
         parts = ["objective"] + ["constraint"] * len(self.constraints)
         frame.insert(0, "part", parts)
         return frame

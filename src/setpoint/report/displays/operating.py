@@ -139,7 +139,8 @@ class OperatingPointDisplay:
         """
         _check(kind)
         known = fitted(clf)
-        goal, sides = known._goal(), (sample_weight, sensitive_features, baseline)
+        goal = Goal.parse(known.goal_report_.goal)
+        sides = sample_weight, sensitive_features, baseline
         evidence = known._evidence(goal, X, y, *sides, datasets=datasets)
         return cls(_points(goal, evidence, known.rule_), goal).plot(ax, kind=kind)
 
