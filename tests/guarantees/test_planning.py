@@ -62,7 +62,7 @@ TABLE = [[0.82, 0.03], [0.03, 0.12]]
     ],
 )
 def test_rows_certify_as_often_as_asked(goal, exact):
-    from setpoint.guarantees import Promise
+    from setpoint.guarantees import Promise, RuleTests
     from setpoint.guarantees.p_values import PValues
 
     pilot = pilot_of(goal, TABLE)
@@ -73,7 +73,7 @@ def test_rows_certify_as_often_as_asked(goal, exact):
     passed = 0
     for table in rng.multinomial(n, np.ravel(TABLE), draws).reshape(-1, 2, 2):
         found = Confusion.of_counts((0, 1), np.vstack([table, [0, 0]]))
-        rules = Promise.of(pilot.program.linked, 0.95).tests(found.marginals)
+        rules = RuleTests(Promise.of(pilot.program.linked, 0.95), found.marginals)
         counted = rules.counted(found)
         passed += all(PValues(counted).of(part, 0.05).p <= 0.05 for part in rules.parts)
     assert passed / draws >= 0.8 - 2.33 * np.sqrt(0.8 * 0.2 / draws)

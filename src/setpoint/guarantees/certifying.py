@@ -369,7 +369,6 @@ class AlongPath:
 
     plain: Found
     how: Certification
-    first: RuleTests
     learnt: RuleTests
     both: RuleTests
     times: Floats
@@ -383,14 +382,14 @@ class AlongPath:
     def of(cls, plain: Found, rows: Counted, tests: RuleTests, how: Certification) -> AlongPath:
         """The path learnt on the rows that the rule was found on."""
         marginals, times = by_label(plain.evidence).marginals, times_of(plain.evidence, rows)
-        learnt = tests.promise.tests(marginals)
-        both = tests.promise.tests(marginals + by_label(rows).marginals)
+        learnt = RuleTests(tests.promise, marginals)
+        both = RuleTests(tests.promise, marginals + by_label(rows).marginals)
         path = path_of(learnt, plain, how, times)
-        return cls(plain, how, tests, learnt, both, times, path, {id(plain.model): rows})
+        return cls(plain, how, learnt, both, times, path, {id(plain.model): rows})
 
     def again(self, tests: RuleTests) -> AlongPath:
         """The path for other bounds."""
-        learnt = tests.promise.tests(self.learnt.program.marginals)
+        learnt = RuleTests(tests.promise, self.learnt.program.marginals)
         path = path_of(learnt, self.plain, self.how, self.times)
         return replace(self, learnt=learnt, path=path, known={})
 
@@ -476,13 +475,13 @@ class AlongPath:
             segments = evidence.rows.segment if rule.needs_segments else None
             decided = rule.decide(evidence.scores, segments, self.how.draws)
             return evidence.rows.decided(decided)
-        if self.first.is_measured:
+        if self.learnt.is_measured:
             assert isinstance(evidence, Evidence)  # a table elsewhere has no columns of numbers
             return evidence.rows.decided(evidence.distribution(rule))
         if evidence.n_scores is not None or evidence.codebook.defers:
             return evidence.confusion(rule)
         if key not in self.cuts:
-            self.cuts[key] = CutoffSet(self.first.program.table, evidence)
+            self.cuts[key] = CutoffSet(self.learnt.program.table, evidence)
         return self.cuts[key].confusion_of(rule)
 
 

@@ -520,11 +520,11 @@ class PValues:
         --------
         >>> from setpoint import Goal
         >>> from setpoint.counts import Confusion
-        >>> from setpoint.guarantees.promise import Promise
+        >>> from setpoint.guarantees.promise import Promise, RuleTests
         >>> from setpoint.program import link
         >>> found = Confusion.of_counts(("no", "yes"), [[90, 2], [9, 38], [0, 0]])
         >>> goal = Goal.parse("maximize recall subject to precision >= 0.8")
-        >>> rules = Promise.of(link(goal, found.codebook), 0.95).tests(found.marginals)
+        >>> rules = RuleTests(Promise.of(link(goal, found.codebook), 0.95), found.marginals)
         >>> round(PValues(rules.counted(found)).limit(rules.program.constraints[0], 0.05), 3)
         0.851
         """

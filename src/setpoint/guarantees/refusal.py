@@ -237,7 +237,7 @@ def tests_on(promise: Promise, rows: Rows | Counted) -> RuleTests:
                 "known from those seen. Leave out `sample_weight`, or the confidence: goals are "
                 "then met as well as the rows show"
             )
-        tests = promise.tests(rows.marginals)
+        tests = RuleTests(promise, rows.marginals)
     except GoalError as error:
         raise type(error)(f"the rows that certify: {error}") from None
     if tests.is_measured:
