@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from setpoint.counts import Confusion
-from setpoint.guarantees import Pilot, fewest_rows_of, rows_of
+from setpoint.guarantees import Pilot, fewest_rows, rows_of
 from setpoint.guarantees.planning import Binomial, fewest_trials, least_rows
 from setpoint.inference import successes_needed
 
@@ -89,11 +89,11 @@ def test_what_is_not_met_takes_no_number_of_rows():
 
 def test_the_fewest_rows_that_could_pass():
     pilot = pilot_of("maximize precision s.t. recall >= 0.9", [[180, 0], [20, 0]], 200)
-    found = fewest_rows_of(pilot.parts[0], pilot.counted, 0.05)
+    found = fewest_rows(pilot.parts[0], pilot.counted, 0.05)
     assert (found.trials, found.rows, found.available) == (29, 290, 20)
     both = "maximize precision s.t. recall.min() >= 0.9"
     pilot = pilot_of(both, [[180, 0], [20, 0]], 200)
-    assert fewest_rows_of(pilot.parts[0], pilot.counted, 0.05).rows == 290
+    assert fewest_rows(pilot.parts[0], pilot.counted, 0.05).rows == 290
 
 
 @pytest.mark.parametrize("q", [0.05, 0.5, 0.9, 0.99])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import filterfalse
 from typing import NamedTuple
 
@@ -78,28 +78,15 @@ def boxes_p(requirement: Requirement, rates: Rates, *, fractional: bool = False)
 
 def _box(rates: Rates, j: int, side: float, tail: float, fractional: bool) -> tuple[float, float]:
     """Where a rate lies with confidence ``1 - tail``: above a limit, below one, or both."""
-    bottom, top = rates.ranges[j]
-    one = rates.one(j)
-
-    def limit(side: float, tail: float) -> float:
-        return _limit(*one, side, tail, (bottom, top), fractional)
-
+    (bottom, top), limit = rates.ranges[j], partial(_limit, rates, j, fractional)
     if side == 0.0:
         return limit(1.0, tail / 2), limit(-1.0, tail / 2)
     return (limit(side, tail), top) if side > 0 else (bottom, limit(side, tail))
 
 
-def _limit(
-    above: Floats,
-    below: Floats,
-    counts: Floats,
-    side: float,
-    tail: float,
-    ends: tuple[float, float],
-    fractional: bool,
-) -> float:
+def _limit(rates: Rates, j: int, fractional: bool, side: float, tail: float) -> float:
     """The limit of one rate: exact for a proportion, by bets for a mean."""
-    bottom, top = ends
+    (above, below, counts), (bottom, top) = rates.one(j), rates.ranges[j]
     whole = bool((np.abs(counts - np.rint(counts)) <= 1e-9 * np.maximum(counts, 1.0)).all())
     if len(counts) == 2 and whole and not fractional:
         ends = of_two_sorts(above, below, np.rint(counts), (tail, tail), math.nan)
