@@ -339,7 +339,7 @@ def rows_of(plans: Sequence[RowsPlan], power: float) -> int | None:
     """Rows that show all of some constraints with that chance; None where no number does."""
     if not all(plan.reaches for plan in plans):
         return None
-    chances = Several(tuple(plan.chances for plan in plans), every=True)
+    chances: Chances = Several(tuple(plan.chances for plan in plans), every=True)
     return least_rows(partial(chance, chances), power)
 
 

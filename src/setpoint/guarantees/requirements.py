@@ -217,8 +217,11 @@ MOST = 1_000
 smallest of several drawn values is smaller than each, so that errs on the safe side."""
 
 
-Arms: TypeAlias = "Several[fn.RateFunction]"
-"""Functions of which one is the value; for which of them a bound has to hold."""
+class Arms(NamedTuple):
+    """Functions of which one is the value; for which of them a bound has to hold."""
+
+    parts: tuple[fn.RateFunction, ...]
+    every: bool
 
 
 class _Kink(NamedTuple):
@@ -245,8 +248,8 @@ def arms_of_first_kink(x: fn.RateFunction, sign: float) -> Arms | None:
     first = next(iter(several), None) or next((k for k in kinks if not k.arms.every), None)
     if first is None:
         return None
-    parts = tuple(_replaced(x, first.path, arm) for arm in leaves(first.arms))
-    return Several(parts, first.arms.every)
+    parts = tuple(_replaced(x, first.path, arm) for arm in first.arms.parts)
+    return Arms(parts, first.arms.every)
 
 
 def arms_of(x: fn.RateFunction, side: float) -> Arms | None:
@@ -263,7 +266,7 @@ def arms_of(x: fn.RateFunction, side: float) -> Arms | None:
         pairs = permutations(x.children, 2)
         arms = [algebra.divide(a, b) for a, b in pairs] or [algebra.divide(arms[0], arms[0])]
     largest = not isinstance(x, (fn.Min, fn.MinOverMax))
-    return Several(tuple(arms), not (side > 0 if largest else side < 0))
+    return Arms(tuple(arms), not (side > 0 if largest else side < 0))
 
 
 def directions(x: fn.Node) -> list[float]:

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -157,7 +156,11 @@ class FitData:
         rows, settings = self.certifying, self.promised
         if rows is None or settings is None:
             return None
-        known = {"key": rows.key, "note": rows.copies, "table": rows.judged.tables[None]}
+        known: dict[str, Any] = {
+            "key": rows.key,
+            "note": rows.copies,
+            "table": rows.judged.tables[None],
+        }
         drawn = None if draws is None else rows.draws(draws)
         return Certification(settings, scored, drawn, owner=owner, **known, **more)
 
@@ -323,8 +326,9 @@ def _certifying(
     return CertifyingRows(judged, rows, key)
 
 
-_parts = attrgetter("X", "y", "sample_weight", "sensitive_features", "baseline")
-"""Of a data set, in the order in which they are asked for."""
+def _parts(d: Dataset) -> tuple[Any, Any, Any, Any, Any]:
+    """Of a data set, in the order in which they are asked for."""
+    return d.X, d.y, d.sample_weight, d.sensitive_features, d.baseline
 
 
 def given_rows(
