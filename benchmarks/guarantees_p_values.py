@@ -17,7 +17,7 @@ from scipy import stats
 
 from setpoint import Goal
 from setpoint.counts import Codebook, Confusion, Stratum
-from setpoint.guarantees import Promise
+from setpoint.guarantees import Promise, RuleTests
 from setpoint.guarantees.p_values import PValues, drawn_p
 from setpoint.guarantees.requirements import rates_in
 from setpoint.program import link
@@ -54,7 +54,7 @@ def confusion(tables: Any, strata: Any = None) -> Confusion:
 
 def tests_of(constraint: str, found: Confusion) -> Any:
     goal = Goal.parse(f"maximize accuracy subject to {constraint}")
-    return Promise.of(link(goal, found.codebook), 0.95).tests(found.marginals)
+    return RuleTests(Promise.of(link(goal, found.codebook), 0.95), found.marginals)
 
 
 def p_of(constraint: str, found: Confusion, level: float = 0.05) -> Any:

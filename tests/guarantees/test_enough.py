@@ -9,6 +9,7 @@ from setpoint.counts import Rows
 from setpoint.goals import Goal
 from setpoint.guarantees import (
     Promise,
+    RuleTests,
     check_enough,
 )
 from setpoint.program import link
@@ -46,7 +47,7 @@ def test_auto_sets_more_rows_apart_where_fewer_could_not_pass():
         goal = Goal.parse(RECALL)
         data = Rows.from_arrays((0, 1), y, len(y), needs=goal.needs)
         settings = Confidence(0.95, **how)
-        tests = Promise.of(link(goal, data.codebook), settings).tests(data.marginals)
+        tests = RuleTests(Promise.of(link(goal, data.codebook), settings), data.marginals)
         return check_enough(tests, data, settings, 0.3)
 
     assert share(200) == 0.3

@@ -6,7 +6,7 @@ from scipy import stats
 
 from setpoint import Goal
 from setpoint.counts import Confusion
-from setpoint.guarantees import Promise
+from setpoint.guarantees import Promise, RuleTests
 from setpoint.guarantees.promise import margins_of, slack_and_error
 from setpoint.guarantees.requirements import leaves
 from setpoint.inference.delta import slopes
@@ -18,7 +18,7 @@ TABLE = [[5_000, 400], [300, 900], [0, 0]]
 def built(constraint, table=TABLE):
     found = Confusion.of_counts((0, 1), table)
     linked = link(Goal.parse(f"maximize accuracy s.t. {constraint}"), found.codebook)
-    return Promise.of(linked, 0.95).tests(found.marginals), found
+    return RuleTests(Promise.of(linked, 0.95), found.marginals), found
 
 
 def margin(constraint, table=TABLE, times=1.0):

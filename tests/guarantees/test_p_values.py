@@ -10,7 +10,7 @@ from scipy import stats
 
 from setpoint import Goal
 from setpoint.counts import Codebook, Confusion, Stratum
-from setpoint.guarantees import Promise, Requirement, Several, requirements_of
+from setpoint.guarantees import Promise, Requirement, RuleTests, Several, requirements_of
 from setpoint.guarantees.p_values import PValues, betting_p, boxes_p, drawn_p
 from setpoint.guarantees.requirements import leaves, rates_in
 from setpoint.program import Affine, ProductNode, link
@@ -31,7 +31,7 @@ def confusion(tables, classes=(0, 1)):
 def built(constraint, found):
     """The program's constraint, and the rates of what was counted."""
     linked = link(Goal.parse(f"maximize accuracy subject to {constraint}"), found.codebook)
-    rules = Promise.of(linked, 0.95).tests(found.marginals)
+    rules = RuleTests(Promise.of(linked, 0.95), found.marginals)
     return rules.program.constraints[0], rules.counted(found)
 
 

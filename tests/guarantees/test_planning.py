@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from setpoint.counts import Confusion
-from setpoint.guarantees import Pilot, fewest_rows_of, rows_of
+from setpoint.guarantees import Pilot, fewest_rows, rows_of
 from setpoint.guarantees.planning import Binomial, fewest_trials, least_rows
 from setpoint.inference import successes_needed
 
@@ -62,7 +62,7 @@ TABLE = [[0.82, 0.03], [0.03, 0.12]]
     ],
 )
 def test_rows_certify_as_often_as_asked(goal, exact):
-    from setpoint.guarantees import Promise
+    from setpoint.guarantees import Promise, RuleTests
     from setpoint.guarantees.p_values import PValues
 
     pilot = pilot_of(goal, TABLE)
@@ -73,7 +73,7 @@ def test_rows_certify_as_often_as_asked(goal, exact):
     passed = 0
     for table in rng.multinomial(n, np.ravel(TABLE), draws).reshape(-1, 2, 2):
         found = Confusion.of_counts((0, 1), np.vstack([table, [0, 0]]))
-        rules = Promise.of(pilot.program.linked, 0.95).tests(found.marginals)
+        rules = RuleTests(Promise.of(pilot.program.linked, 0.95), found.marginals)
         counted = rules.counted(found)
         passed += all(PValues(counted).of(part, 0.05).p <= 0.05 for part in rules.parts)
     assert passed / draws >= 0.8 - 2.33 * np.sqrt(0.8 * 0.2 / draws)
@@ -89,11 +89,11 @@ def test_what_is_not_met_takes_no_number_of_rows():
 
 def test_the_fewest_rows_that_could_pass():
     pilot = pilot_of("maximize precision s.t. recall >= 0.9", [[180, 0], [20, 0]], 200)
-    found = fewest_rows_of(pilot.parts[0], pilot.counted, 0.05)
+    found = fewest_rows(pilot.parts[0], pilot.counted, 0.05)
     assert (found.trials, found.rows, found.available) == (29, 290, 20)
     both = "maximize precision s.t. recall.min() >= 0.9"
     pilot = pilot_of(both, [[180, 0], [20, 0]], 200)
-    assert fewest_rows_of(pilot.parts[0], pilot.counted, 0.05).rows == 290
+    assert fewest_rows(pilot.parts[0], pilot.counted, 0.05).rows == 290
 
 
 @pytest.mark.parametrize("q", [0.05, 0.5, 0.9, 0.99])

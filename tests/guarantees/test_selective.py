@@ -5,7 +5,7 @@ import pytest
 
 from setpoint import Goal
 from setpoint.counts import DEFERRED, Rows
-from setpoint.guarantees import Promise, Tried
+from setpoint.guarantees import Promise, RuleTests, Tried
 from setpoint.inference import at_least
 from setpoint.program import link
 
@@ -24,7 +24,7 @@ def confusion(rng, n, right, deferred):
 
 def test_the_rows_decided_are_the_trials_of_one_binomial():
     rows, found, y, decided = confusion(np.random.default_rng(0), 400, 0.94, 0.3)
-    rules = Promise.of(link(GOAL, rows.codebook), 0.95).tests(rows.marginals)
+    rules = RuleTests(Promise.of(link(GOAL, rows.codebook), 0.95), rows.marginals)
     (shown,) = rules.shown(Tried(found))
     kept = decided < 2
     right = int((decided == y)[kept].sum())
@@ -33,7 +33,7 @@ def test_the_rows_decided_are_the_trials_of_one_binomial():
 
 def test_nothing_decided_shows_nothing():
     rows = Rows.from_arrays(CLASSES, np.array([0, 1] * 20), 40, needs=GOAL.needs)
-    rules = Promise.of(link(GOAL, rows.codebook), 0.95).tests(rows.marginals)
+    rules = RuleTests(Promise.of(link(GOAL, rows.codebook), 0.95), rows.marginals)
     assert not rules.passes(Tried(rows.confusion(np.full(40, 2))))
 
 
@@ -42,7 +42,7 @@ def test_a_rule_that_breaks_it_passes_as_seldom_as_said(right, most):
     rng, passed = np.random.default_rng(1), []
     for _ in range(600):
         rows, found, *_ = confusion(rng, 250, right, 0.2)
-        rules = Promise.of(link(GOAL, rows.codebook), 0.95).tests(rows.marginals)
+        rules = RuleTests(Promise.of(link(GOAL, rows.codebook), 0.95), rows.marginals)
         passed.append(rules.passes(Tried(found)))
     assert np.mean(passed) <= most
 
@@ -51,6 +51,6 @@ def test_a_rule_that_keeps_it_passes():
     rng, passed = np.random.default_rng(2), []
     for _ in range(50):
         rows, found, *_ = confusion(rng, 600, 0.97, 0.2)
-        rules = Promise.of(link(GOAL, rows.codebook), 0.95).tests(rows.marginals)
+        rules = RuleTests(Promise.of(link(GOAL, rows.codebook), 0.95), rows.marginals)
         passed.append(rules.passes(Tried(found)))
     assert np.mean(passed) > 0.9

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
@@ -219,7 +220,7 @@ def certified(
         end.passed,
         tests.promise.attempt,
         settings.for_next,
-        without=_known(tests.value(end.plain)),
+        without=_known(tests.value(way.unchanged)),
         reached=_known(value),
         assumptions=" ".join(filter(None, (_REFITTED if approximate else _SAFE, how.note))),
         rows_needed=None if end.passes else way.rows_needed(tests, end),
@@ -235,7 +236,7 @@ def certified(
             return last.kept if last is not None and last.passes else None
 
         best = best_shown(tests, way.every, again if way.is_quick else None)
-        best = replace(best, out_of_reach=end.margin <= 0.0)
+        best = replace(best, out_of_reach=way.margin <= 0.0)
         raise Unshown(guarantee, linked.goal, best, end.rows)
     rule, confusion = end.kept.rule, end.kept.confusion
     assert rule is not None
@@ -261,11 +262,9 @@ class Ended(NamedTuple):
     kept: Tried
     found: Found  # with its model
     rows: Counted
-    plain: Confusion
     passes: bool
     tried: int
     passed: int
-    margin: float
     why: str
 
 
@@ -285,6 +284,7 @@ class EveryCutoff:
     method = "every cut-off"
     picture = ()
     is_quick = True
+    margin = INF
 
     @classmethod
     def of(
@@ -315,9 +315,13 @@ class EveryCutoff:
         if best is None:
             why = "no cut-off is certified; the safest"
         rows, tried = self.cuts.evidence, sum(ends) + len(ends)
-        plain = rows.confusion(self.plain.rule)
         kept = self._tried(safest if best is None else best)
-        return Ended(kept, self.plain, rows, plain, best is not None, tried, passed, INF, why)
+        return Ended(kept, self.plain, rows, best is not None, tried, passed, why)
+
+    @property
+    def unchanged(self) -> Confusion:
+        """What the rule does that was found."""
+        return self.cuts.evidence.confusion(self.plain.rule)
 
     def _best(self, tests: RuleTests, windows: list[tuple[int, int]]) -> MixtureWeights | None:
         """The best certified cut-offs that meet the constraints that are not promised."""
@@ -367,7 +371,6 @@ class AlongPath:
 
     plain: Found
     how: Certification
-    first: RuleTests
     learnt: RuleTests
     both: RuleTests
     times: Floats
@@ -381,14 +384,14 @@ class AlongPath:
     def of(cls, plain: Found, rows: Counted, tests: RuleTests, how: Certification) -> AlongPath:
         """The path learnt on the rows that the rule was found on."""
         marginals, times = by_label(plain.evidence).marginals, times_of(plain.evidence, rows)
-        learnt = tests.promise.tests(marginals)
-        both = tests.promise.tests(marginals + by_label(rows).marginals)
+        learnt = RuleTests(tests.promise, marginals)
+        both = RuleTests(tests.promise, marginals + by_label(rows).marginals)
         path = path_of(learnt, plain, how, times)
-        return cls(plain, how, tests, learnt, both, times, path, {id(plain.model): rows})
+        return cls(plain, how, learnt, both, times, path, {id(plain.model): rows})
 
     def again(self, tests: RuleTests) -> AlongPath:
         """The path for other bounds."""
-        learnt = tests.promise.tests(self.learnt.program.marginals)
+        learnt = RuleTests(tests.promise, self.learnt.program.marginals)
         path = path_of(learnt, self.plain, self.how, self.times)
         return replace(self, learnt=learnt, path=path, known={})
 
@@ -422,14 +425,23 @@ class AlongPath:
         why = f"the best that passes of a path of {n} rules"
         if not passed:
             why = f"the safest of a path of {n} rules, of which not even this one passes"
-        plain, found = self._confusion(self.plain.rule, self.plain), self.path[kept].found
-        margin = self.path[0].margin
-        if not passed and not tests.is_measured:
-            counts = np.concatenate([self._both(i) for i in range(n)], axis=1)
-            margins = self.both.margins(counts, self.plain.confusion + plain, 1.0 + self.times)
-            margin = float(margins[0] if margins[0] > 0.0 else margins.max())
-        one, rows, tried = self._tried(kept), self._scored(found), min(passed + 1, n)
-        return Ended(one, found, rows, plain, passed > 0, tried, passed, margin, why)
+        one, found, tried = self._tried(kept), self.path[kept].found, min(passed + 1, n)
+        return Ended(one, found, self._scored(found), passed > 0, tried, passed, why)
+
+    @cached_property
+    def unchanged(self) -> Confusion:
+        """What the rule does that was found."""
+        return self._confusion(self.plain.rule, self.plain)
+
+    @cached_property
+    def margin(self) -> float:
+        """Of the safest rule on all rows that are known; where that is none, the largest."""
+        if self.learnt.is_measured:
+            return self.path[0].margin
+        counts = np.concatenate([self._both(i) for i in range(len(self.path))], axis=1)
+        squares = self.plain.confusion + self.unchanged
+        margins = self.both.margins(counts, squares, 1.0 + self.times)
+        return float(margins[0] if margins[0] > 0.0 else margins.max())
 
     @property
     def every(self) -> list[Tried]:
@@ -438,7 +450,7 @@ class AlongPath:
 
     def rows_needed(self, tests: RuleTests, end: Ended) -> int | None:
         """About so many rows, for a rule with this margin on as many as there are."""
-        margin, n_rows = end.margin, end.rows.n_rows
+        margin, n_rows = self.margin, end.rows.n_rows
         strictest = min(level for level in tests.promise.levels if level is not None)
         ask = quantile(strictest) + quantile(1.0 - _POWER)
         if margin > ask:  # the test says otherwise
@@ -474,13 +486,13 @@ class AlongPath:
             segments = evidence.rows.segment if rule.needs_segments else None
             decided = rule.decide(evidence.scores, segments, self.how.draws)
             return evidence.rows.decided(decided)
-        if self.first.is_measured:
+        if self.learnt.is_measured:
             assert isinstance(evidence, Evidence)  # a table elsewhere has no columns of numbers
             return evidence.rows.decided(evidence.distribution(rule))
         if evidence.n_scores is not None or evidence.codebook.defers:
             return evidence.confusion(rule)
         if key not in self.cuts:
-            self.cuts[key] = CutoffSet(self.first.program.table, evidence)
+            self.cuts[key] = CutoffSet(self.learnt.program.table, evidence)
         return self.cuts[key].confusion_of(rule)
 
 

@@ -56,11 +56,6 @@ class Increments:
     shares: tuple[Share, ...]
 
     @property
-    def relation(self) -> str:
-        """``">="`` or ``"<="``."""
-        return ">=" if self.sign > 0 else "<="
-
-    @property
     def added(self) -> Floats:
         """``x`` (entries,) of each row, where there is one share: its mean is to be >= 0."""
         ((coef, above, below),) = self.shares
@@ -192,7 +187,8 @@ def _distinct(found: list[Increments]) -> list[Increments]:
     """Statements with the same words are distinguished by their bounds."""
     words, out = [x.part for x in found], list[Increments]()
     for x in found:
-        bound = f"{x.relation} {x.level:g}" if words.count(x.part) > 1 else ""
+        relation = ">=" if x.sign > 0 else "<="
+        bound = f"{relation} {x.level:g}" if words.count(x.part) > 1 else ""
         out.append(replace(x, part=", ".join(filter(None, (x.part, bound)))))
     return out
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import filterfalse
 from typing import NamedTuple
 
@@ -78,28 +78,15 @@ def boxes_p(requirement: Requirement, rates: Rates, *, fractional: bool = False)
 
 def _box(rates: Rates, j: int, side: float, tail: float, fractional: bool) -> tuple[float, float]:
     """Where a rate lies with confidence ``1 - tail``: above a limit, below one, or both."""
-    bottom, top = rates.ranges[j]
-    one = rates.one(j)
-
-    def limit(side: float, tail: float) -> float:
-        return _limit(*one, side, tail, (bottom, top), fractional)
-
+    (bottom, top), limit = rates.ranges[j], partial(_limit, rates, j, fractional)
     if side == 0.0:
         return limit(1.0, tail / 2), limit(-1.0, tail / 2)
     return (limit(side, tail), top) if side > 0 else (bottom, limit(side, tail))
 
 
-def _limit(
-    above: Floats,
-    below: Floats,
-    counts: Floats,
-    side: float,
-    tail: float,
-    ends: tuple[float, float],
-    fractional: bool,
-) -> float:
+def _limit(rates: Rates, j: int, fractional: bool, side: float, tail: float) -> float:
     """The limit of one rate: exact for a proportion, by bets for a mean."""
-    bottom, top = ends
+    (above, below, counts), (bottom, top) = rates.one(j), rates.ranges[j]
     whole = bool((np.abs(counts - np.rint(counts)) <= 1e-9 * np.maximum(counts, 1.0)).all())
     if len(counts) == 2 and whole and not fractional:
         ends = of_two_sorts(above, below, np.rint(counts), (tail, tail), math.nan)
@@ -415,11 +402,11 @@ def melded_p(requirement: Requirement, rates: Rates, level: float) -> float | No
 def _term(rates: Rates, j: int, coef: float) -> _RateTerm | None:
     """A rate as a share of good rows; None where it tells more than two sorts apart."""
     above, below, counts = rates.one(j)
-    pairs = np.round(np.stack([above, below], axis=1), 10)
+    pairs: Floats = np.round(np.stack([above, below], axis=1), 10)
     sorts, place = np.unique(pairs, axis=0, return_inverse=True)
     if len(sorts) != 2:
         return None
-    counts = np.bincount(place.ravel(), counts, 2)
+    counts = np.asarray(np.bincount(place.ravel(), counts, 2), np.float64)
     if (np.abs(counts - np.rint(counts)) > _ROUNDING * np.maximum(counts, 1.0)).any():
         return None
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -520,11 +507,11 @@ class PValues:
         --------
         >>> from setpoint import Goal
         >>> from setpoint.counts import Confusion
-        >>> from setpoint.guarantees.promise import Promise
+        >>> from setpoint.guarantees.promise import Promise, RuleTests
         >>> from setpoint.program import link
         >>> found = Confusion.of_counts(("no", "yes"), [[90, 2], [9, 38], [0, 0]])
         >>> goal = Goal.parse("maximize recall subject to precision >= 0.8")
-        >>> rules = Promise.of(link(goal, found.codebook), 0.95).tests(found.marginals)
+        >>> rules = RuleTests(Promise.of(link(goal, found.codebook), 0.95), found.marginals)
         >>> round(PValues(rules.counted(found)).limit(rules.program.constraints[0], 0.05), 3)
         0.851
         """

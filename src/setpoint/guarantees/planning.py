@@ -229,8 +229,8 @@ class Fewest(NamedTuple):
     available: int
 
 
-def fewest_rows(requirement: Requirement, counted: CountedRates, delta: float) -> Fewest | None:
-    """The fewest rows that could ever show a statement, whatever the decisions.
+def fewest_rows(part: Part, counted: CountedRates, delta: float) -> Fewest | None:
+    """The fewest rows that could ever show statements, whatever the decisions, where known.
 
     Examples
     --------
@@ -241,7 +241,13 @@ def fewest_rows(requirement: Requirement, counted: CountedRates, delta: float) -
     >>> fewest_rows(pilot.parts[0], pilot.counted, 0.05)
     Fewest(trials=29, rows=290, available=20)
     """
-    added, one = requirement.added(counted), requirement.trials(counted)
+    if isinstance(part, Several):
+        found = [fewest_rows(inner, counted, part.level(delta)) for inner in part.parts]
+        known = [one for one in found if one is not None]
+        if part.every:
+            return max(known, key=lambda one: one.rows, default=None)
+        return min(known, key=lambda one: one.rows) if known and len(known) == len(found) else None
+    added, one = part.added(counted), part.trials(counted)
     if added is None or one is None or not 0.0 < one.share < 1.0:
         return None
     # The kinds of whose rows a right decision speaks for it.
@@ -250,17 +256,6 @@ def fewest_rows(requirement: Requirement, counted: CountedRates, delta: float) -
         return None
     trials = fewest_trials(one.share, delta)
     return Fewest(trials, _up(trials * _all_rows(counted) / available), available)
-
-
-def fewest_rows_of(part: Part, counted: CountedRates, delta: float) -> Fewest | None:
-    """The same of all statements that a constraint is made of; None where none is known."""
-    if isinstance(part, Requirement):
-        return fewest_rows(part, counted, delta)
-    found = [fewest_rows_of(inner, counted, part.level(delta)) for inner in part.parts]
-    known = [one for one in found if one is not None]
-    if part.every:
-        return max(known, key=lambda one: one.rows, default=None)
-    return min(known, key=lambda one: one.rows) if known and len(known) == len(found) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,31 +316,18 @@ class RowsPlan:
         self.value, self.bound = counted.value(constraint.function), constraint.level
         self.chances = _chances(part, counted, delta)
         self.reaches = reaches(self.chances)
-        self.fewest = fewest_rows_of(part, counted, delta)
-        self._singles = list(leaves(self.chances))
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether every statement is tested by exact binomial tails."""
-        return all(isinstance(one, Binomial) for one in self._singles)
-
-    @property
-    def trial_share(self) -> float | None:
-        """The share of the rows that are trials; None unless it is one exact statement."""
-        one = self._one
-        return None if one is None else one.share
+        self.fewest = fewest_rows(part, counted, delta)
+        singles = [one if isinstance(one, Binomial) else None for one in leaves(self.chances)]
+        self.is_exact = None not in singles  # tested by exact binomial tails
+        self._one = singles[0] if len(singles) == 1 else None
+        # Of the rows, that are trials; None unless it is one exact statement.
+        self.trial_share = None if self._one is None else self._one.share
 
     def trials(self, power: float) -> int | None:
         """Trials from which on it is shown with that chance; None unless one exact statement."""
-        one = self._one
-        if one is None or not self.reaches:
+        if self._one is None or not self.reaches:
             return None
-        return least_rows(replace(one, share=1.0).at, power)
-
-    @property
-    def _one(self) -> Binomial | None:
-        one = self._singles[0] if len(self._singles) == 1 else None
-        return one if isinstance(one, Binomial) else None
+        return least_rows(replace(self._one, share=1.0).at, power)
 
     def rows(self, power: float) -> int | None:
         """Rows that show it with that chance; None where no number does."""
@@ -356,7 +338,7 @@ def rows_of(plans: Sequence[RowsPlan], power: float) -> int | None:
     """Rows that show all of some constraints with that chance; None where no number does."""
     if not all(plan.reaches for plan in plans):
         return None
-    chances = Several(tuple(plan.chances for plan in plans), every=True)
+    chances: Chances = Several(tuple(plan.chances for plan in plans), every=True)
     return least_rows(partial(chance, chances), power)
 
 

@@ -326,10 +326,6 @@ class Promise:
         )
         return tuple((names, tuple(dict.fromkeys(values))) for names, values in known)
 
-    def tests(self, marginals: Marginals) -> RuleTests:
-        """The tests of rules on rows with these marginals."""
-        return RuleTests(self, marginals)
-
 
 def _require_ranges(c: Constraint, ranges: Ranges) -> None:
     """Refuse to promise a constraint over values of rows whose range is not known.
@@ -369,7 +365,7 @@ class Tried(NamedTuple):
 
 
 class RuleTests:
-    """The tests of rules on some rows."""
+    """The tests of rules on rows with some marginals."""
 
     def __init__(self, promise: Promise, marginals: Marginals) -> None:
         self.promise = promise
@@ -494,10 +490,5 @@ class RuleTests:
         """The rates (m, d) of some rules."""
         table = self.program.table
         if counts.shape[1] == 1:  # of hundreds of classes the tensors fill the memory
-            return table.of(counts.reshape(self._shape))[None]
+            return table.of(counts.reshape(*self.program.marginals.weights.shape, -1))[None]
         return np.asarray((table.tensors.reshape(len(table), -1) @ counts).T)
-
-    @property
-    def _shape(self) -> tuple[int, int, int]:
-        book = self.promise.linked.codebook
-        return len(book.strata), book.n_classes + 1, book.n_classes

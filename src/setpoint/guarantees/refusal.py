@@ -12,7 +12,7 @@ import numpy as np
 from setpoint.counts import Confusion, Counted, Evidence, Rows
 from setpoint.errors import GoalError, warn_caller
 from setpoint.goals import Const, Constraint, Goal
-from setpoint.guarantees.planning import Fewest, fewest_rows_of
+from setpoint.guarantees.planning import Fewest, fewest_rows
 from setpoint.guarantees.promise import Guarantee, Promise, RuleTests, Shown, Tried
 from setpoint.inference import interval_of
 from setpoint.program import link, range_of
@@ -237,7 +237,7 @@ def tests_on(promise: Promise, rows: Rows | Counted) -> RuleTests:
                 "known from those seen. Leave out `sample_weight`, or the confidence: goals are "
                 "then met as well as the rows show"
             )
-        tests = promise.tests(rows.marginals)
+        tests = RuleTests(promise, rows.marginals)
     except GoalError as error:
         raise type(error)(f"the rows that certify: {error}") from None
     if tests.is_measured:
@@ -265,7 +265,7 @@ def _fewest(tests: RuleTests, rows: Rows | Counted) -> Iterator[tuple[Constraint
     """What each promised constraint takes at least, where that is known."""
     counted = tests.counted(_of_nobody(rows))
     for c, part, confidence, level in () if counted.is_large else tests.promised:
-        found = fewest_rows_of(part, counted, level)
+        found = fewest_rows(part, counted, level)
         if found is not None:
             yield c.written, confidence, found
 

@@ -220,7 +220,7 @@ smallest of several drawn values is smaller than each, so that errs on the safe 
 class Arms(NamedTuple):
     """Functions of which one is the value; for which of them a bound has to hold."""
 
-    functions: tuple[fn.RateFunction, ...]
+    parts: tuple[fn.RateFunction, ...]
     every: bool
 
 
@@ -237,20 +237,19 @@ def arms_of_first_kink(x: fn.RateFunction, sign: float) -> Arms | None:
     --------
     >>> a, b, c = (fn.Affine({j: 1.0}, 0.0, {j: (0.0, 1.0)}) for j in range(3))
     >>> found = arms_of_first_kink(fn.WeightedSum((1.0, -1.0), (fn.Max((a, b)), c)), 1.0)
-    >>> found.every, [f.terms for f in found.functions]
+    >>> found.every, [f.terms for f in found.parts]
     (False, [{0: 1.0, 2: -1.0}, {1: 1.0, 2: -1.0}])
     """
     kinks = list(_kinks(x, sign))
     several = [k for k in kinks if k.arms.every]
-    if math.prod(len(k.arms.functions) for k in several) > MOST:
+    if math.prod(len(k.arms.parts) for k in several) > MOST:
         several = [k for k in several if not k.known]
     # Of all and one, all come first: then each is allowed its own one.
     first = next(iter(several), None) or next((k for k in kinks if not k.arms.every), None)
     if first is None:
         return None
-    return Arms(
-        tuple(_replaced(x, first.path, arm) for arm in first.arms.functions), first.arms.every
-    )
+    parts = tuple(_replaced(x, first.path, arm) for arm in first.arms.parts)
+    return Arms(parts, first.arms.every)
 
 
 def arms_of(x: fn.RateFunction, side: float) -> Arms | None:
@@ -431,7 +430,7 @@ def _split(x: fn.RateFunction, level: float, sign: float) -> Part:
             return _split(child, (level - rest) / k, sign if k > 0 else -sign)
     arms = arms_of_first_kink(x, sign)
     if arms is not None:
-        return _of([_split(arm, level, sign) for arm in arms.functions], every=arms.every)
+        return _of([_split(arm, level, sign) for arm in arms.parts], every=arms.every)
     return Requirement(x, level, sign)
 
 

@@ -536,4 +536,4 @@ def at_margins(data: FitData, judged: CheckedData, least: float) -> AtMargins | 
     tested = data.certifying.evidence(lambda X: np.zeros(X.shape[0]))
     promise = Promise.of(link(data.goal, rows.codebook), data.promised)
     squares = rows.confusion(Threshold(0.0))
-    return AtMargins(promise.tests(rows.marginals), squares, times_of(rows, tested), least)
+    return AtMargins(RuleTests(promise, rows.marginals), squares, times_of(rows, tested), least)

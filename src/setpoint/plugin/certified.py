@@ -201,15 +201,16 @@ def certify(
         )
     rows = {
         "sample_weight": sample_weight, "sensitive_features": sensitive_features,
-        "baseline": baseline, "datasets": datasets,
+        "baseline": baseline,
     }  # fmt: skip
     if anew:
         inner = first.estimator_ if isinstance(first, PlugInClassifier) else first
         label = first.positive_ if isinstance(first, GoalClassifier) else pos_label
         clf = PlugInClassifier(inner, goal, cv="prefit", pos_label=label, confidence=settings)
-        clf.fit(X, y, **rows)
+        clf.fit(X, y, datasets=datasets, **rows)
         return Certified(clf, clf.goal_report_)
-    return _as_they_are(candidates, goal, X, y, settings, ordered, pos_label, rows)
+    main = Dataset(X, y, **rows)
+    return _as_they_are(candidates, goal, main, datasets, settings, ordered, pos_label)
 
 
 def _has_scores_alone(model: Any) -> bool:
@@ -222,12 +223,11 @@ def _has_scores_alone(model: Any) -> bool:
 def _as_they_are(
     candidates: list[Any],
     goal: Goal,
-    X: Any,
-    y: Any,
+    main: Dataset,
+    datasets: Mapping[str, Any] | None,
     settings: Confidence,
     ordered: bool,
     pos_label: Any,
-    rows: dict[str, Any],
 ) -> Certified:
     """Test what models and rules decide."""
     if settings.for_next is not None:
@@ -236,22 +236,18 @@ def _as_they_are(
         )
     first = candidates[0]
     known = isinstance(first, GoalClassifier)
-    classes = first._classes if known else classes_of(y, None, pos_label, goal=goal)
-    sets = as_datasets(rows["datasets"])
-    own = rows["sensitive_features"]
-    if own is None and known:
-        own = first.sensitive_features
-    main = Dataset(
-        X, y, sample_weight=rows["sample_weight"], sensitive_features=own, baseline=rows["baseline"]
-    )
-    given = {name: _given(d) for name, d in ({None: main} | sets).items()}
+    classes = first._classes if known else classes_of(main.y, None, pos_label, goal=goal)
+    sets = as_datasets(datasets)
+    if main.sensitive_features is None and known:
+        main = replace(main, sensitive_features=first.sensitive_features)
+    given = {name: _given(d) for name, d in {None: main, **sets}.items()}
     inputs = CheckedData.check(goal, classes, given, None)
     linked = link(goal, inputs.rows.codebook)
     check_ranges(settings, goal, inputs.tables)
     tests = tests_on(Promise.of(linked, settings), inputs.rows)
     counted = [_counted(c, inputs, given, classes) for c in candidates]
     path = b"".join(one.confusion.counts.tobytes() for one in counted)
-    key = rows_key(content_of(X), inputs.kinds(None))
+    key = rows_key(content_of(main.X), inputs.kinds(None))
     attempt = max(number_of_try(first, key, path), settings.attempt)
     tests = tests.at_attempt(attempt)
     passed = _passing(tests, counted, ordered)

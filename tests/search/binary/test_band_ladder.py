@@ -6,7 +6,7 @@ import pytest
 from setpoint import Goal
 from setpoint.counts import DEFERRED, Column, Evidence, Rows
 from setpoint.errors import InputError
-from setpoint.guarantees import Promise
+from setpoint.guarantees import Promise, RuleTests
 from setpoint.guarantees.paths import candidate_path, path_rules_of
 from setpoint.program import link
 from setpoint.rules import Band
@@ -17,7 +17,7 @@ GOAL = Goal.parse("minimize deferral_rate subject to accuracy.decided >= 0.8")
 def laddered(scores, y):
     rows = Rows.from_arrays((0, 1, DEFERRED), y, len(y), needs=GOAL.needs)
     evidence = Evidence(rows, scores)
-    tests = Promise.of(link(GOAL, rows.codebook), 0.95).tests(rows.marginals)
+    tests = RuleTests(Promise.of(link(GOAL, rows.codebook), 0.95), rows.marginals)
     return evidence, tests, np.ones(12)
 
 
@@ -62,6 +62,6 @@ def test_bands_of_two_segments_are_too_many():
         (0, 1, DEFERRED), y, 20, needs=goal.needs, columns={"g": Column(g)}, decide_on=("g",)
     )
     evidence = Evidence(rows, y + 0.1)
-    tests = Promise.of(link(goal, rows.codebook), 0.95).tests(rows.marginals)
+    tests = RuleTests(Promise.of(link(goal, rows.codebook), 0.95), rows.marginals)
     with pytest.raises(InputError, match="bands of 2 segments"):
         candidate_path(tests, evidence, np.ones(24), near=Band(0.0, 1.0))

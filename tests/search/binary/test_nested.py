@@ -6,7 +6,7 @@ from scipy import stats
 
 from setpoint import Goal
 from setpoint.counts import Evidence
-from setpoint.guarantees import Promise, monotone_constraints
+from setpoint.guarantees import Promise, RuleTests, monotone_constraints
 from setpoint.guarantees.paths import certified_windows, least_successes
 from setpoint.program import link
 from setpoint.search import (
@@ -53,7 +53,7 @@ def built(constraint, n=400, seed=0, decide_on=(), weight=None):
         (0, 1), scores, true, needs=goal.needs, columns={"g": g}, decide_on=decide_on,
         weight=weight,
     )  # fmt: skip
-    tests = Promise.of(link(goal, evidence.codebook), 0.95).tests(evidence.marginals)
+    tests = RuleTests(Promise.of(link(goal, evidence.codebook), 0.95), evidence.marginals)
     return evidence, tests, CutoffSet(tests.program.table, evidence)
 
 
@@ -142,7 +142,7 @@ def _broken(confidence, decide_on, draws=600):
         evidence = Evidence.from_arrays(
             (0, 1), scores, true, needs=goal.needs, columns={"g": g}, decide_on=decide_on
         )
-        tests = Promise.of(link(goal, evidence.codebook), confidence).tests(evidence.marginals)
+        tests = RuleTests(Promise.of(link(goal, evidence.codebook), confidence), evidence.marginals)
         cuts = CutoffSet(tests.program.table, evidence)
         windows = certified_windows(cuts, tests, monotone_constraints(cuts.evidence, tests))
         ends = [] if windows is None else zip(windows, cuts.segments, strict=True)

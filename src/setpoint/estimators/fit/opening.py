@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -156,8 +155,10 @@ class FitData:
         if getattr(owner, "randomized", False):
             names = column_names(self.X)
             draws = rows.draws(lambda X: owner._draws_of(X, self.key, names))
-        known = {"key": rows.key, "note": rows.copies, "table": rows.judged.tables[None]}
-        return Certification(settings, scored, draws, owner=owner, **known, **more)
+        table = rows.judged.tables[None]
+        return Certification(
+            settings, scored, draws, owner=owner, key=rows.key, note=rows.copies, table=table, **more
+        )
 
     @property
     def classes(self) -> ClassOrder:
@@ -321,8 +322,9 @@ def _certifying(
     return CertifyingRows(judged, rows, key)
 
 
-_parts = attrgetter("X", "y", "sample_weight", "sensitive_features", "baseline")
-"""Of a data set, in the order in which they are asked for."""
+def _parts(d: Dataset) -> tuple[Any, Any, Any, Any, Any]:
+    """Of a data set, in the order in which they are asked for."""
+    return d.X, d.y, d.sample_weight, d.sensitive_features, d.baseline
 
 
 def given_rows(

@@ -90,7 +90,8 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
     first: dict[str | None, Codes] = {}
     second: dict[str | None, Codes] = {}
     key = b""
-    sides = _Sides()
+    # By their content rows lie on one side, whatever data set they are in.
+    known: dict[bool, Floats] = {side: np.empty(0) for side in (False, True)}
     for name, rows in data.given.items():
         if name not in data.judged.tables:
             continue
@@ -99,11 +100,12 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
             key = rows_key(content, kinds)
         blocks = same_content(content, kinds, "X" if name is None else f"datasets[{name!r}]")
         content = None if blocks is None else content
-        chosen, left = sides.of(content, len(kinds))
+        chosen, left = _placed(content, known, len(kinds))
         if len(left):
             some = None if blocks is None else blocks[left]
             chosen[left] = split_kinds(kinds[left], some, share, rng)
-        sides.keep(content, chosen)
+        if content is not None:
+            known = {side: np.union1d(own, content[chosen == side]) for side, own in known.items()}
         first[name], second[name] = np.flatnonzero(~chosen), np.flatnonzero(chosen)
     for name, index in (*first.items(), *second.items()):
         if not len(index):
@@ -122,7 +124,7 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
     out = replace(data, judged=data.judged.take(first), given=given, certifying=apart)
     if not data.is_validated:
         return _without(out, first[None])
-    trained = ~sides.of(content_of(data.X), len(data.true))[0]
+    trained = ~_placed(content_of(data.X), known, len(data.true))[0]
     return out if trained.all() else _without(out, np.flatnonzero(trained))
 
 
@@ -140,24 +142,14 @@ def _check_classes(data: FitData, first: Codes, second: Codes) -> None:
             )
 
 
-class _Sides:
-    """On which side rows lie by their content, whatever data set they are in."""
-
-    def __init__(self) -> None:
-        self._known: dict[bool, Floats] = {side: np.empty(0) for side in (False, True)}
-
-    def of(self, content: Floats | None, n_rows: int) -> tuple[NDArray[np.bool_], Codes]:
-        """Which rows certify in another data set (n_rows,), and which are in none."""
-        if content is None:
-            return np.zeros(n_rows, bool), np.arange(n_rows)
-        certify, others = (np.isin(content, self._known[side]) for side in (True, False))
-        return certify, np.flatnonzero(~(certify | others))
-
-    def keep(self, content: Floats | None, chosen: NDArray[np.bool_]) -> None:
-        """Remember where rows lie."""
-        if content is not None:
-            for side, known in self._known.items():
-                self._known[side] = np.union1d(known, content[chosen == side])
+def _placed(
+    content: Floats | None, known: Mapping[bool, Floats], n_rows: int
+) -> tuple[NDArray[np.bool_], Codes]:
+    """Which rows certify in another data set (n_rows,), and which are in none."""
+    if content is None:
+        return np.zeros(n_rows, bool), np.arange(n_rows)
+    certify, others = (np.isin(content, known[side]) for side in (True, False))
+    return certify, np.flatnonzero(~(certify | others))
 
 
 def _without(data: FitData, index: Codes) -> FitData:
