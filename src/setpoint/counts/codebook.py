@@ -450,11 +450,6 @@ class Marginals:
         weights = np.asarray(counts.sum(axis=2))
         return cls(weights, np.where(weights > 0, 1.0, np.inf))
 
-    def __add__(self, other: Marginals) -> Marginals:
-        """The marginals of both sets of rows together."""
-        smallest = np.minimum(self.smallest, other.smallest)
-        return Marginals(self.weights + other.weights, smallest)
-
 
 # --- What a rule cannot tell apart, strata or what rows count by ----------------------------------
 

@@ -366,7 +366,7 @@ def shift_rule(
         found = replace(found, thresholds=np.full_like(found.thresholds, neutral))
     _warn(found, metric, evidence)
     rule: Rule = Threshold(float(found.thresholds[0]))
-    if evidence.decide_on:
+    if evidence.codebook.decide_on:
         rule = PerSegment([Threshold(float(t)) for t in found.thresholds], evidence.segments)
     confusion = evidence.confusion(rule)
     if given is None:
@@ -485,7 +485,7 @@ class RuleFinder:
         self._inputs: RuleInputs | None = None
         self.notes: list[str] = []
         hidden = evidence.codebook.hides_strata and evidence.n_scores is not None
-        if hidden and any(c.baseline is not None for c in evidence.strata):
+        if hidden and any(c.baseline is not None for c in evidence.codebook.strata):
             self.notes.append(_BLIND)
         if linked.goal.needs.measures and linked.goal.needs.datasets:
             self.notes.append(_OVER_SETS)

@@ -15,7 +15,7 @@ from setpoint.counts import ChangedTableError, Confusion
 from setpoint.errors import GoalError, InputError, InputTypeError, without_races
 from setpoint.estimators import check_ranges, decide, heard, promised
 from setpoint.goals import Expression, Goal, as_goal
-from setpoint.guarantees import Certification, Promise, check_enough, monotone_constraints
+from setpoint.guarantees import Certification, Promise, check_enough, monotone_constraints, tests_on
 from setpoint.inputs import (
     CheckedData,
     ClassOrder,
@@ -448,9 +448,9 @@ def _check_promise(whole: CountedRows, options: Options, settings: Confidence) -
     """Refuse what counts of all rows cannot certify."""
     goal = whole.inputs.goal
     linked, tally = link(goal, whole.codebook), whole.tally()
-    promise = Promise.of(linked, settings)
-    check_enough(promise, tally, settings)
-    if options.randomized is False and monotone_constraints(tally, promise.tests(tally.marginals)):
+    tests = tests_on(Promise.of(linked, settings), tally)
+    check_enough(tests, tally, settings)
+    if options.randomized is False and monotone_constraints(tally, tests):
         return
     raise GoalError(
         "`confidence`: on a table elsewhere rules are certified whose constraints only loosen as "

@@ -148,7 +148,7 @@ class FitData:
     def certification(
         self, owner: Any, scored: Callable[[Found], Counted], **more: Any
     ) -> Certification | None:
-        """How a classifier's rules are certified on the rows set apart; None: nothing is promised."""
+        """How rules are certified on the rows set apart; None where nothing is promised."""
         rows, settings, draws = self.certifying, self.promised, None
         if rows is None or settings is None:
             return None
@@ -157,7 +157,14 @@ class FitData:
             draws = rows.draws(lambda X: owner._draws_of(X, self.key, names))
         table = rows.judged.tables[None]
         return Certification(
-            settings, scored, draws, owner=owner, key=rows.key, note=rows.copies, table=table, **more
+            settings,
+            scored,
+            draws,
+            owner=owner,
+            key=rows.key,
+            note=rows.copies,
+            table=table,
+            **more,
         )
 
     @property

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from setpoint.array_types import Codes, Floats, Integers
-from setpoint.counts import Counted, Evidence
+from setpoint.counts import Evidence
 from setpoint.errors import InputError, quoted
 from setpoint.goals import Goal
 from setpoint.guarantees import (
@@ -26,7 +26,6 @@ from setpoint.guarantees import (
 )
 from setpoint.inputs import CheckedData, CheckedTable, GivenRows, column_names, row_draws, taken
 from setpoint.program import LinkedGoal
-from setpoint.search import Found
 from setpoint.solvers import Confidence
 
 if TYPE_CHECKING:

@@ -538,7 +538,7 @@ class Retraining(WholeRules):
             self.limits.call()
             self._train(slopes)
             self._asked.add(key)
-        return int(np.argmax(self.table @ slopes))
+        return int(np.argmax(self._features[:, 0] @ slopes))
 
     def _counted_atom(self, number: int) -> Floats:
         return self.rates.of(self.evidence.rows.confusion(self._decided(number)).counts)[None]
@@ -562,12 +562,12 @@ class Retraining(WholeRules):
         learner = clone(self.learner).fit(X, answer, **own)
         decided = answers(learner, known, self._X)
         narrow = np.int8 if self.evidence.n_classes < 128 else np.int64
-        before = self.table
+        before = self._features
         self.atoms.append(_Atom(learner, known, decided.astype(narrow)))
-        if (self.table[-1] == before).all(axis=1).any():
+        if (self._features[-1] == before).all(axis=(1, 2)).any():
             # Fewer learners do as well.
             self.atoms.pop()
-            self._columns.drop_last()
+            self._columns.keep(len(self.atoms))
 
     def _copies(self, slopes: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         """The weighted multiclass problem: rows, their labels and weights, in row order."""

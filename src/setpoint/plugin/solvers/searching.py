@@ -196,7 +196,7 @@ def plug_in(space: Achievable, weights: Floats) -> Atom:
     if counted.credit.of_classes and not counted.score_columns.values:
         return Atom(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n)))
     # A stratum's posteriors of a class gain what the class does.
-    gains = np.tile(np.diag(weights), (len(counted.strata), 1, 1))
+    gains = np.tile(np.diag(weights), (len(counted.codebook.strata), 1, 1))
     gains[counted.codebook.n_plain :] = 0.0
     return Atom(counted.loss_tensor(gains))
 
