@@ -402,8 +402,8 @@ def melded_p(requirement: Requirement, rates: Rates, level: float) -> float | No
 def _term(rates: Rates, j: int, coef: float) -> _RateTerm | None:
     """A rate as a share of good rows; None where it tells more than two sorts apart."""
     above, below, held = rates.one(j)
-    pairs: Floats = np.round(np.stack([above, below], axis=1), 10)
-    sorts, place = np.unique(pairs, axis=0, return_inverse=True)
+    pairs: Floats = np.stack([above, below], axis=1)
+    sorts, place = np.unique(pairs.round(10), axis=0, return_inverse=True)
     if len(sorts) != 2:
         return None
     counts = np.asarray(np.bincount(place.ravel(), held, 2), np.float64)

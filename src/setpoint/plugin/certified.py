@@ -237,10 +237,11 @@ def _as_they_are(
     first = candidates[0]
     known = isinstance(first, GoalClassifier)
     classes = first._classes if known else classes_of(main.y, None, pos_label, goal=goal)
-    sets: dict[str | None, Dataset] = {**as_datasets(datasets)}
+    sets = as_datasets(datasets)
     if main.sensitive_features is None and known:
         main = replace(main, sensitive_features=first.sensitive_features)
-    given = {name: _given(d) for name, d in ({None: main} | sets).items()}
+    given: dict[str | None, GivenRows] = {None: _given(main)}
+    given |= {name: _given(d) for name, d in sets.items()}
     inputs = CheckedData.check(goal, classes, given, None)
     linked = link(goal, inputs.rows.codebook)
     check_ranges(settings, goal, inputs.tables)
