@@ -402,7 +402,7 @@ def melded_p(requirement: Requirement, rates: Rates, level: float) -> float | No
 def _term(rates: Rates, j: int, coef: float) -> _RateTerm | None:
     """A rate as a share of good rows; None where it tells more than two sorts apart."""
     above, below, counts = rates.one(j)
-    pairs: Floats = np.round(np.stack([above, below], axis=1), 10)
+    pairs: Floats = np.stack([above, below], axis=1).round(10)
     sorts, place = np.unique(pairs, axis=0, return_inverse=True)
     if len(sorts) != 2:
         return None

@@ -240,7 +240,7 @@ def _as_they_are(
     sets = as_datasets(datasets)
     if main.sensitive_features is None and known:
         main = replace(main, sensitive_features=first.sensitive_features)
-    given = {name: _given(d) for name, d in {None: main, **sets}.items()}
+    given = {name: _given(d) for name, d in ({None: main} | sets).items()}
     inputs = CheckedData.check(goal, classes, given, None)
     linked = link(goal, inputs.rows.codebook)
     check_ranges(settings, goal, inputs.tables)
