@@ -21,10 +21,10 @@ if TYPE_CHECKING:
         given_rows,
         heard,
         open_fit,
+        promised,
     )
     from setpoint.estimators.fit.splitting import (
         content_of,
-        promised,
         rows_key,
         same_content,
         split_scored,

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
         shown,
         shown_bound,
         unit_of,
-        warn_heavy_tails,
     )
     from setpoint.report.operating import (
         DeferralPoints,

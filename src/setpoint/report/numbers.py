@@ -15,7 +15,7 @@ import numpy as np
 
 from setpoint.array_types import Floats
 from setpoint.counts import Deferred
-from setpoint.errors import InputTypeError, warn_caller
+from setpoint.errors import InputTypeError
 from setpoint.goals import (
     TABLE,
     Baseline,
@@ -631,9 +631,3 @@ def heavy_tails(goal: Goal, table: CheckedTable) -> list[str]:
                 f"{', '.join(map(str, largest.tolist()))}"
             )
     return out
-
-
-def warn_heavy_tails(sentences: Sequence[str]) -> None:
-    """Issue a :class:`HeavyTailWarning` for each sentence of :func:`heavy_tails`."""
-    for text in sentences:
-        warn_caller(text, HeavyTailWarning)

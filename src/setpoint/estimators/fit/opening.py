@@ -20,7 +20,6 @@ from setpoint.errors import InputError, listed, nearest, warn_caller
 from setpoint.estimators.fit.splitting import (
     CertifyingRows,
     content_of,
-    promised,
     rows_key,
     set_apart,
 )
@@ -54,13 +53,13 @@ from setpoint.inputs import (
 from setpoint.program import LinkedGoal, link
 from setpoint.report import (
     GoalReport,
+    HeavyTailWarning,
     Search,
     against_deployed,
     heavy_tails,
     refused,
     report_on_found,
     warn_few_rows,
-    warn_heavy_tails,
     with_deployed,
 )
 from setpoint.rules import PerSegment, Rule, segment_in_words
@@ -71,7 +70,14 @@ from setpoint.sources import require_memory
 if TYPE_CHECKING:
     from setpoint.estimators.base import GoalClassifier
 
-# --- Ranges of columns as the user states them, against the rows there are ------------------------
+# --- What is to hold on new rows, and the ranges of columns that it may ask for ------------------
+
+
+def promised(goal: Goal, confidence: float | Confidence | None) -> Confidence | None:
+    """What a user asks to be promised; None where that is nothing."""
+    found = Confidence.of(confidence)
+    own = any(c.confidence is not None for c in goal.constraints)
+    return None if found.level is None and not own else found
 
 
 def check_ranges(
@@ -399,7 +405,8 @@ def decide(
     """Certify what was found where that is asked for, count it, and say everything once."""
     heavy = [] if table is None else heavy_tails(linked.goal, table)
     with heard() as more:
-        found = replace(found, rule=_of_seen(found.rule, found.evidence))
+        if isinstance(found.rule, PerSegment):
+            found = replace(found, rule=_of_seen(found.rule, found.evidence))
         evidence, guarantee = found.evidence, None
         if certification is not None:
             try:
@@ -430,15 +437,16 @@ def decide(
         report = with_deployed(report, against)
     for w in caught:
         warn_caller(w.message)
-    warn_heavy_tails(heavy)
+    for text in heavy:
+        warn_caller(text, HeavyTailWarning)
     if guarantee is None:
         warn_few_rows(report)
     return found, report
 
 
-def _of_seen(rule: Rule, rows: Counted) -> Rule:
+def _of_seen(rule: PerSegment, rows: Counted) -> Rule:
     """The rule without the segments that had no row: nothing is known of them."""
-    if not isinstance(rule, PerSegment) or not rule.needs_segments:
+    if not rule.needs_segments:
         return rule
     weights = rows.segment_weights
     empty = {key for key, w in zip(rows.segments, weights, strict=True) if w == 0.0}

@@ -16,7 +16,6 @@ from sklearn.utils import _safe_indexing
 from setpoint.array_types import Codes, Floats, Integers
 from setpoint.counts import Evidence
 from setpoint.errors import InputError, quoted
-from setpoint.goals import Goal
 from setpoint.guarantees import (
     Certification,
     Promise,
@@ -242,13 +241,6 @@ def content_of(X: Any) -> Floats | None:
 _SCORED_KEY = 0x5C0BED
 SHARE = 0.7
 """Of the rows that certify, where rules are found on the others and no model is fitted."""
-
-
-def promised(goal: Goal, confidence: float | Confidence | None) -> Confidence | None:
-    """What a user asks to be promised; None where that is nothing."""
-    found = Confidence.of(confidence)
-    own = any(c.confidence is not None for c in goal.constraints)
-    return None if found.level is None and not own else found
 
 
 def split_scored(
