@@ -326,9 +326,14 @@ class BinCounts:
         """Lines of the same values and bin as one."""
         if not self.n_lines:
             return self
-        bins = self.bin - int(self.bin.min()), int(np.ptp(self.bin)) + 1
-        sizes = map(len, self.levels)
-        one, at = combinations([bins, *zip(self.codes, sizes, strict=True)], self.n_lines)
+        first, last = int(self.bin.min()), int(self.bin.max())
+        bins = (
+            self.bin - first
+            if last - first < _MOST
+            else np.unique(self.bin, return_inverse=True)[1]
+        )
+        codes = [(bins, int(bins.max()) + 1), *zip(self.codes, map(len, self.levels), strict=True)]
+        one, at = combinations(codes, self.n_lines)
         given = [getattr(self, name) for name in _PER_LINE[1:]]
         out = [values[one] for values in given]
         for sums in out[:3]:

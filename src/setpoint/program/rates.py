@@ -262,7 +262,8 @@ class RateTable:
     @cached_property
     def _masks(self) -> Floats:
         """The rates (d, strata * (n + 1) * n) before division by their norms."""
-        return self.masks(range(len(self.rates))).reshape(len(self.rates), -1)
+        d, strata = len(self.rates), len(self.codebook.strata)
+        return self.masks(range(d)).reshape(d, strata * (self.n + 1) * self.n)
 
     def masks(self, index: Sequence[int]) -> Floats:
         """Some rates (len(index), strata, n + 1, n) before division by their norms."""

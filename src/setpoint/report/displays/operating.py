@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from setpoint.counts import Evidence
 from setpoint.errors import InputError
@@ -139,6 +140,7 @@ class OperatingPointDisplay:
         """
         _check(kind)
         known = fitted(clf)
+        check_is_fitted(known)
         goal = Goal.parse(known.goal_report_.goal)
         sides = sample_weight, sensitive_features, baseline
         evidence = known._evidence(goal, X, y, *sides, datasets=datasets)
