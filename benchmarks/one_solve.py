@@ -1,8 +1,9 @@
 """The way of one ``solve``, and of a certified fit: files, functions and changes of room.
 
 Counted with ``sys.setprofile`` on a warm call (the goal's text is read by then), without
-comprehensions and lambdas; each figure is printed beside that of the house before its redesign and the target. ``--list`` names the
-functions in the order in which the first binary ``solve`` enters them.
+comprehensions and lambdas; each figure is printed beside that of the house before its redesign
+and the target. ``--list`` names the functions in the order in which the first binary ``solve``
+enters them.
 Run it alone: ``python benchmarks/one_solve.py [--list]``.
 """
 
