@@ -165,7 +165,7 @@ _worth("profit", "higher", "mean value of a row; decisions that are not named ar
 _formula("confusion_rate", _confusion_rate, None, "share of rows of one class predicted another", params=("true", "predicted"))
 
 SYNONYMS: dict[str, str] = {word: e.name for e in TABLE.values() for word in e.also.split()}
-"""Name elsewhere, in small letters, and the name in the table of metrics."""
+"""The name in other libraries, in small letters, and the name in the table of metrics."""
 
 
 # --- A capacity as a constraint: so many rows out of so many --------------------------------------

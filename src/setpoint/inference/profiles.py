@@ -307,8 +307,8 @@ class CountedRates:
     def _form(self, x: RateFunction, index: list[int]) -> FractionForm | None:
         """What is the same of a fraction for all confusions of one table."""
         # Shares of different rows are none: of hundreds of classes, weights fill the memory.
-        alike = index and (self.truth[index] == self.truth[index[0]]).all()
-        parts = self.weights(index).above_and_below(x) if alike else None
+        same_rows = index and (self.truth[index] == self.truth[index[0]]).all()
+        parts = self.weights(index).above_and_below(x) if same_rows else None
         if parts is None:
             return None
         lines, tables = self._entries(index)

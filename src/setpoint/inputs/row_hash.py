@@ -440,7 +440,7 @@ _APART = 0.2
 
 @dataclass(frozen=True, eq=False)
 class RowDigest:
-    """Hashes of the rows of a fit that fall below a limit, so that all rows are alike."""
+    """Hashes of the rows of a fit below a limit: each row has the same chance."""
 
     hashes: Floats
     limit: float

@@ -358,7 +358,7 @@ def lift(
 def _ranked(
     scores: Floats, of_class: NDArray[np.bool_], weight: Floats | None, scale: float
 ) -> tuple[Floats, Floats]:
-    """Distinct scores of one class, descending, and their weights: ties are decided alike."""
+    """Distinct scores of one class, descending, and their weights: ties go together."""
     if weight is None:
         z, count = np.unique(-scores[of_class], return_counts=True)
         return -z, scale * count.astype(np.float64)

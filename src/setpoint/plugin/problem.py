@@ -222,8 +222,8 @@ class Pricer:
 
     def constants(self, blocks: Blocks) -> Floats:
         """The same (n, blocks, d) for all constants: rows of each class, and of all."""
-        alike, n = np.zeros(self.counted.n_rows, np.int64), self.counted.n_classes
-        held = self.counted.block_counts(alike, blocks)[..., 0]
+        one, n = np.zeros(self.counted.n_rows, np.int64), self.counted.n_classes
+        held = self.counted.block_counts(one, blocks)[..., 0]
         out = np.empty((n, blocks.n, len(self.rates)))
         if self.form is None:
             counts = np.zeros((*held.shape, n))

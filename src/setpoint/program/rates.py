@@ -339,12 +339,12 @@ class RateTable:
         coefs = np.array([[x.terms.get(j, 0.0) / self._norms[j] for j in used] for x in xs])
         deployed = any(f.sees_baseline for f in features)
         sets = {f.strata: frozenset(f.strata) for f in features}
-        alike: dict[tuple[object, ...], list[int]] = {}
+        by_kind: dict[tuple[object, ...], list[int]] = {}
         for c, stratum in enumerate(self.codebook.strata):
             held = tuple(c in s for s in sets.values())
             if any(held):
-                alike.setdefault((held, stratum.baseline if deployed else None), []).append(c)
-        for strata in alike.values():
+                by_kind.setdefault((held, stratum.baseline if deployed else None), []).append(c)
+        for strata in by_kind.values():
             here = [i for i, f in enumerate(features) if strata[0] in sets[f.strata]]
             baseline = self.codebook.strata[strata[0]].baseline
             masks = StratumForms([features[i] for i in here], baseline)

@@ -332,8 +332,8 @@ def _prices(linked: LinkedGoal, counted: CountedGoal, objective: BoundSide) -> t
     for k, name in enumerate(names):
         counts = np.zeros_like(confusion.counts)
         counts[..., k] = confusion.counts.sum(axis=2)
-        alike = CountedRates(counted.linker.table, replace(confusion, counts=counts))
-        constants.append((name, float(alike.value(bound))))
+        constant = CountedRates(counted.linker.table, replace(confusion, counts=counts))
+        constants.append((name, float(constant.value(bound))))
     if n_labels > 2:  # the best of them says it all
         constants = [(min if goal.sense == "minimize" else max)(constants, key=lambda c: c[1])]
     value = float(counted.counted.value(bound))

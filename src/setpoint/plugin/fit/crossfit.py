@@ -534,7 +534,7 @@ class Retraining(WholeRules):
     def ask(self, slopes: Floats) -> int:
         """Train a learner; the number of the best of all columns for ``slopes @ v``."""
         key = np.asarray(slopes, np.float64).tobytes()
-        if key not in self._asked:  # what was asked before would be answered alike
+        if key not in self._asked:  # what was asked before has the same answer
             self.limits.call()
             self._train(slopes)
             self._asked.add(key)

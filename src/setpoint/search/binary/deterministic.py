@@ -334,8 +334,8 @@ def nearest_cutoffs(cuts: CutoffSet, program: Program) -> search.Optimum:
         return search.measure(cuts, program, [{cutoff: 1.0}], "nearest")
     if cuts.n_combinations <= cuts.kind.at_last:
         return search.measure(cuts, program, least_of_all(cuts, program), "nearest")
-    alike = [*cuts.constants(), *common_cutoffs(cuts, program)]
-    starts = [search.least_violating(cuts, program, alike)[0]]
+    common = [*cuts.constants(), *common_cutoffs(cuts, program)]
+    starts = [search.least_violating(cuts, program, common)[0]]
     blame: Mapping[int, float] = {}
     try:
         near = search.nearest_mixture(cuts, program)
