@@ -11,7 +11,6 @@ from setpoint import InfeasibleError, InputError, SetpointError, save_model
 from setpoint.tables import TableError
 from setpoint.tasks import (
     FitSettings,
-    Journal,
     Reading,
     evaluate_table,
     fit_table,
@@ -69,17 +68,19 @@ def test_files_frames_and_other_frames_are_the_same(fitted, tmp_path):
     assert len(rules) == 1
 
 
-def test_what_is_said_goes_to_a_journal_at_once():
-    class Loud(Journal):
-        shown = ()
+def test_what_is_said_is_logged(caplog):
+    caplog.set_level("DEBUG", logger="setpoint.tables")
+    fit_table(FRAME, GOAL, target="y")
+    assert "the positive class is 'yes'; `pos_label` names another" in _notes(caplog)
+    assert "judging the rule on rows held out" in _timed(caplog)
 
-        def show(self, text):
-            self.shown += (text,)
 
-    journal = Loud()
-    found = fit_table(FRAME, GOAL, target="y", journal=journal)
-    assert list(journal.shown) == journal.notes == list(found.notes)
-    assert "judging the rule on rows held out" in journal.seconds
+def _notes(caplog):
+    return [r.getMessage() for r in caplog.records if r.levelname == "INFO"]
+
+
+def _timed(caplog):
+    return [r.step for r in caplog.records if getattr(r, "seconds", None) is not None]
 
 
 def test_a_model_is_stored_judged_and_used(fitted, tmp_path):
@@ -128,11 +129,11 @@ def test_settings_of_a_trained_model():
         ({"target": "y", "drop": "zz"}, "`drop`: the table has no column 'zz'"),
     ],
 )
-def test_what_does_not_fit_is_named_before_any_work(settings, words):
-    journal = Journal()
+def test_what_does_not_fit_is_named_before_any_work(settings, words, caplog):
+    caplog.set_level("DEBUG", logger="setpoint.tables")
     with pytest.raises(InputError, match=words):
-        fit_table(FRAME, GOAL, journal=journal, **settings)
-    assert "fitting the model and finding the rule" not in journal.seconds
+        fit_table(FRAME, GOAL, **settings)
+    assert "fitting the model and finding the rule" not in _timed(caplog)
 
 
 def test_an_unreachable_goal_says_what_can_be_reached():
@@ -157,8 +158,8 @@ def test_no_customer_is_on_both_sides(monkeypatch, seed):
 
     seen = {}
 
-    def spy(rows, roles, settings, table, journal, by):
-        first, sets = hold_out(rows, roles, settings, table, journal, by)
+    def spy(rows, roles, settings, table, by):
+        first, sets = hold_out(rows, roles, settings, table, by)
         seen["held"] = first.held
         return first, sets
 

@@ -7,7 +7,7 @@ from setpoint import Goal, InputError, UnknownGroupWarning, load_model, save_mod
 from setpoint.rules import PerSegment, Threshold
 from setpoint.search import InfeasibleError
 from setpoint.solvers import ModelResponse
-from setpoint.tasks import Journal, evaluate_table, fit_table, frontier_of_table, move_rule
+from setpoint.tasks import evaluate_table, fit_table, frontier_of_table, move_rule
 from setpoint.tasks.moving import moved_goal
 
 PRECISE = "maximize recall subject to precision >= 0.7"
@@ -162,7 +162,7 @@ def test_labels_are_needed(plain, fresh):
 def test_a_bound_is_given_once():
     goal = Goal.parse("maximize recall subject to precision >= 0.9")
     with pytest.raises(InputError, match="was given a bound already"):
-        moved_goal(goal, ["precision >= 0.7", "precision >= 0.8"], Journal())
+        moved_goal(goal, ["precision >= 0.7", "precision >= 0.8"])
 
 
 def test_the_same_side_in_two_bounds_is_ambiguous():
@@ -170,8 +170,8 @@ def test_the_same_side_in_two_bounds_is_ambiguous():
 
     goal = Goal.parse("maximize recall subject to precision >= 0.7 and precision >= 0.6")
     with pytest.raises(ValueError, match="the left side of several constraints"):
-        moved_goal(goal, ["precision >= 0.8"], Journal())
-    kept = moved_goal(goal, ["precision <= 0.9"], Journal())
+        moved_goal(goal, ["precision >= 0.8"])
+    kept = moved_goal(goal, ["precision <= 0.9"])
     assert len(kept.constraints) == 3
 
 

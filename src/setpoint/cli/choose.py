@@ -22,6 +22,7 @@ from setpoint.errors import InputError
 from setpoint.goals import Goal
 from setpoint.packages import require_packages
 from setpoint.parameters import SATISFIED
+from setpoint.tables import note, step, warnings_as_notes
 
 if TYPE_CHECKING:
     from setpoint.cli.endings import Page
@@ -94,7 +95,7 @@ def frontier(
         moved = frontier_of_table(
             model, data, vary=vary, values=levels, target=target, baseline=baseline,
             datasets=files, skip_unlabelled=skip_unlabelled, trust=trust,
-            reading=reading_of(settings), journal=shell.current(),
+            reading=reading_of(settings),
         )  # fmt: skip
     except InfeasibleError as error:
         goal = error.goal
@@ -309,7 +310,7 @@ def explore(
         model, data, check=share if check is None else check, goal=goal_text,
         other_goal=other_goal, by=by, target=target, baseline=baseline,
         skip_unlabelled=skip_unlabelled, unknown_group=unknown_group, trust=trust,
-        reading=reading_of(settings), journal=shell.current(),
+        reading=reading_of(settings),
     )  # fmt: skip
     write_explorer(found.explorer, output, model, data)
     if as_json:
@@ -353,21 +354,20 @@ def _reads_likewise() -> list[str]:
 
 def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page) -> None:
     """Write the page of a goal that no rule meets, where its rows are known."""
-    session = shell.current()
     if error.evidence is None:
-        session.note(f"{path} was not written: the rows that no rule suits were not kept")
+        note(f"{path} was not written: the rows that no rule suits were not kept")
         return
     from setpoint.estimators import explorer_on
 
     try:
-        with session.warnings_as_notes(), session.step("counting what every cut-off does"):
+        with warnings_as_notes(), step("counting what every cut-off does"):
             explorer = explorer_on(goal, error.evidence)
     except InputError as why:
-        session.note(f"{path} was not written: {why}")
+        note(f"{path} was not written: {why}")
         return
     with shell.writing(path):
         explorer.for_shell(_fit_anew(page.command)).to_html(path)
-    session.note(f"bounds are moved by hand on {path}")
+    note(f"bounds are moved by hand on {path}")
 
 
 def _fit_anew(command: str) -> Command:
@@ -473,7 +473,7 @@ def take(
         moved = move_rule(
             model, data, bounds=bounds, line=line, rule=_rule_of(rule), target=target,
             baseline=baseline, datasets=files, skip_unlabelled=skip_unlabelled, trust=trust,
-            reading=reading_of(settings), journal=shell.current(),
+            reading=reading_of(settings),
         )  # fmt: skip
     except InfeasibleError as error:
         goal = error.goal

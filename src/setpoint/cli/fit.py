@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,6 +28,7 @@ from setpoint.errors import InputError
 from setpoint.goals import Goal
 from setpoint.packages import require_packages
 from setpoint.solvers import SOLVERS
+from setpoint.tables import note
 from setpoint.tasks import MODULES, FitSettings, FittedTable, choose_solver, training_solver
 
 if TYPE_CHECKING:
@@ -158,12 +159,19 @@ def fit_in_memory(
     if checkpoint is not None:
         shell.current().expect(checkpoint)
     prepared = prepare_fit(
-        data, goal, wanted, datasets=files, reading=reading, journal=shell.current(),
+        data, goal, wanted, datasets=files, reading=reading,
         judge_by=asked["judge_by"], skip_unlabelled=asked["skip_unlabelled"], **tables,
     )  # fmt: skip
     paths = {"data": data, "model": model, "report": report, "datasets": files, **tables}
     paths |= {} if explore is None else {"explore": explore}
     _finish(prepared, data, asked, paths)
+
+
+def _worded(report: Any) -> Any:
+    """A report whose warnings name the options of the shell."""
+    if report is None:
+        return None
+    return replace(report, warnings=tuple(map(shell.in_shell_words, report.warnings)))
 
 
 def _wanted(
@@ -214,12 +222,13 @@ def _finish(prepared: TableFit, data: str, asked: dict[str, Any], paths: dict[st
         end_infeasible(
             error, goal, "no model was written", what, paths, as_json=asked["as_json"], page=page
         )
+    fitted = replace(fitted, report=_worded(fitted.report), held_out=_worded(fitted.held_out))
     write_fit(fitted, page)
     if explore is not None:
         try:
-            write_explorer(explore_fit(fitted, shell.current()), explore, model, data)
+            write_explorer(explore_fit(fitted), explore, model, data)
         except InputError as why:
-            shell.current().note(f"{explore} was not written: {why}")
+            note(f"{explore} was not written: {why}")
     if asked["as_json"]:
         out, run = fit_json(command, goal, fitted)
         shell.print_json(out, {**paths, **run})

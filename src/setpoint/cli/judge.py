@@ -23,6 +23,7 @@ from setpoint.cli.endings import (
 )
 from setpoint.cli.settings import READING, reading_of, settings_option
 from setpoint.packages import require_packages
+from setpoint.tables import step, warnings_as_notes
 
 if TYPE_CHECKING:
     from setpoint.estimators import RowsNeeded
@@ -139,7 +140,7 @@ def _evaluate_model(
         model, data, goal=goal_text, metric=named, target=asked["target"],
         baseline=asked["baseline"], datasets=files, skip_unlabelled=asked["skip_unlabelled"],
         unknown_group=asked["unknown_group"],
-        trust=asked["trust"], reading=reading_of(settings), journal=shell.current(),
+        trust=asked["trust"], reading=reading_of(settings),
     )  # fmt: skip
     if report is not None:
         _write(judged.report, report, judged.about(), Header(judged.loaded.table.name, model))
@@ -173,7 +174,7 @@ def _evaluate_tables(
     found, name = evaluate_tables(
         paths, goal, prediction=asked["prediction"], target=target, pos_label=asked["positive"],
         weight=asked["weight"], baseline=asked["baseline"], sensitive=asked["sensitive"],
-        datasets=files, reading=reading_of(settings), journal=shell.current(), **settings,
+        datasets=files, reading=reading_of(settings), **settings,
     )  # fmt: skip
     if report is not None:
         lines = (f"{found.counts.n_rows:,} rows from {name}", *shell.current().notes)
@@ -309,7 +310,7 @@ def compare(
         skip_unlabelled=skip_unlabelled,
         unknown_group=unknown_group,
         frontier=picture is not None or report is not None,
-        trust=trust, reading=reading_of(settings), journal=shell.current(),
+        trust=trust, reading=reading_of(settings),
     )  # fmt: skip
     if picture is not None and not found.comparison.points:
         raise shell.CommandError("--picture: the frontiers are those of models of two classes")
@@ -488,7 +489,7 @@ def plan(
     shell.check_outputs({"--picture": picture}, inputs, files)
     shell.check_picture(picture)
     _check(data, target, prediction, model, positive, rates)
-    session, reading = shell.current(), reading_of(settings)
+    reading = reading_of(settings)
     pilot: dict[str, Any]
     if data is None:
         pilot = {"rates": _stated(rates)}
@@ -496,10 +497,10 @@ def plan(
         from setpoint.tasks import load_and_read, pilot_of_model
 
         loaded = load_and_read(
-            model, data, reading, session, trust=trust, target=target, baseline=baseline,
+            model, data, reading, trust=trust, target=target, baseline=baseline,
             files=files, judging=True, goal=goal,
         )  # fmt: skip
-        with session.step("deciding"), session.warnings_as_notes():
+        with step("deciding"), warnings_as_notes():
             pilot = pilot_of_model(loaded)
     else:
         from setpoint.tasks import pilot_of_table
@@ -508,11 +509,11 @@ def plan(
         assert prediction is not None
         pilot = pilot_of_table(
             wanted, data, target=target, prediction=prediction, pos_label=positive,
-            baseline=baseline, datasets=files, reading=reading, journal=session,
+            baseline=baseline, datasets=files, reading=reading,
         )  # fmt: skip
     from setpoint.estimators import RowsNeededDisplay, rows_needed
 
-    with session.step("counting rows"), session.warnings_as_notes():
+    with step("counting rows"), warnings_as_notes():
         found = rows_needed(wanted, confidence=confidence, power=power, **pilot)
     if picture is not None:
         shell.draw(picture, RowsNeededDisplay(found).plot)

@@ -28,6 +28,7 @@ from setpoint.cli.endings import (
 from setpoint.cli.settings import READING, reading_of, settings_option
 from setpoint.inputs import whole_file
 from setpoint.packages import require_packages
+from setpoint.tables import note
 from setpoint.tasks import Reading, columns_named, counted
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def predict_many(
     there = [path for path, out in files.items() if out.exists() and not overwrite]
     todo = {path: out for path, out in files.items() if path not in there}
     if there:
-        session.note(
+        note(
             f"{len(there):,} of {len(files):,} files are in {output} already and stay: "
             f"{_some(there)}; --overwrite decides them anew"
         )
@@ -183,7 +184,7 @@ def _decide(
         table = read_table(path, **asdict(reading), columns=model.columns or None)
         if not len(table.frame):
             raise shell.CommandError(f"{table.name} has column names and no rows")
-        write_rows(decide_rows(model, table, keep, shell.current()), file, kind)
+        write_rows(decide_rows(model, table, keep), file, kind)
         return len(table.frame)
 
 
@@ -209,7 +210,7 @@ def _decide_batches(
     try:
         for table in parquet_batches(path, model.columns, chosen):
             shell.current().check()
-            rows = pa.table(decide_rows(model, table, kept, shell.current()))
+            rows = pa.table(decide_rows(model, table, kept))
             if writer is None:
                 writer = parquet.ParquetWriter(file, rows.schema)
             writer.write_table(rows.cast(writer.schema))
@@ -328,7 +329,7 @@ def predict(
         for option in (name for name, given in whole.items() if given):
             raise shell.CommandError(f"{option} is for one table, and DATA or -o names several")
         outputs_of(data, output)
-        found = open_model(model, trust, shell.current())
+        found = open_model(model, trust)
         decide_new_groups(found.classifier, unknown_group)
         predict_many(found, data, output, keep, reading, overwrite=overwrite)
         return
@@ -344,7 +345,7 @@ def predict(
     shell.check_outputs({"-o": output}, {"MODEL": model, "DATA": data[0]})
     decided = predict_table(
         model, data[0], keep=keep, adapt=adapt, at_most=room, by=by,
-        unknown_group=unknown_group, trust=trust, reading=reading, journal=shell.current(),
+        unknown_group=unknown_group, trust=trust, reading=reading,
     )  # fmt: skip
     from setpoint.tables import CsvDialect, write_rows
 
@@ -543,7 +544,7 @@ def solve(
                 tables, goal, score=score, target=target, pos_label=positive, weight=weight,
                 baseline=baseline, sensitive=sensitive, datasets=files,
                 decide_on=decide_on or None, randomized=draws, tol=tol, exact=exact,
-                checkpoint=checkpoint, reading=reading_of(settings), journal=shell.current(),
+                checkpoint=checkpoint, reading=reading_of(settings),
                 watch=watch,
             )  # fmt: skip
     except InfeasibleError as error:
@@ -576,7 +577,7 @@ def _say_positive(found: Solution, goal: Goal, asked: str | None) -> None:
 
     positive = found.report.counts.positive
     if positive is not None and asked is None and refers_to_positive(goal):
-        shell.current().note(f"the positive class is {positive!r}; --positive names another")
+        note(f"the positive class is {positive!r}; --positive names another")
 
 
 def _write(found: Solution, rule: str | None, page: Page, name: str) -> None:

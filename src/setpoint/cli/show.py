@@ -17,6 +17,7 @@ from setpoint.cli.endings import certified_before, status_of
 from setpoint.cli.settings import READING, reading_of, settings_option
 from setpoint.inputs import whole_file
 from setpoint.packages import require_packages
+from setpoint.tables import note, step, warnings_as_notes
 from setpoint.tasks import open_model
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def show(model: str, report: str | None, card: bool, as_json: bool, trust: tuple
     if report is not None:
         require_packages("--report", "report", "jinja2", "matplotlib")
     session = shell.current()
-    found = show_model(model, trust=trust, journal=session)
+    found = show_model(model, trust=trust)
     if report is not None:
         with shell.writing(report):
             found.to_html(report, model)
@@ -266,7 +267,7 @@ def _opened(path: str, trust: Sequence[str]) -> _Found:
         begins = file.read(64).lstrip()
     if begins.startswith(b"{"):
         return _Found(shell.rule_in_file(path), None, None)
-    clf: Any = open_model(path, trust, shell.current()).classifier
+    clf: Any = open_model(path, trust).classifier
     order = clf._classes.order
     classes = tuple(clf.classes_.tolist()[i] for i in order)
     several = clf.rule_.score_columns is not None and len(classes) > 2
@@ -275,7 +276,7 @@ def _opened(path: str, trust: Sequence[str]) -> _Found:
         answers = (*classes, clf._answers.defer_label)
         text = [isinstance(answer, str) for answer in answers]
         if any(text) and not all(text):
-            shell.current().note(f"the decisions are text, as {answers[-1]!r} is")
+            note(f"the decisions are text, as {answers[-1]!r} is")
             answers = tuple(map(str, answers))
         classes = answers
     return _Found(clf.rule_, classes, scores)
@@ -365,7 +366,7 @@ def explain(
 
     found = explain_table(
         model, data, rows=rows or None, unknown_group=unknown_group, trust=trust,
-        reading=reading_of(settings), journal=shell.current(),
+        reading=reading_of(settings),
     ).explanation  # fmt: skip
     if as_json:
         what = {"command": "explain", "covers": found.covers, "rows": found.to_dicts()}
@@ -455,9 +456,8 @@ def monitor(
     shell.check_picture(picture)
     from setpoint.tasks import decide_new_groups, load_and_read
 
-    session = shell.current()
     judged = load_and_read(
-        model, data, reading_of(settings), session, trust=trust, target=target,
+        model, data, reading_of(settings), trust=trust, target=target,
         baseline=baseline, files=None, judging=True, goal=goal_text, labelled=not no_labels,
     )  # fmt: skip
     decide_new_groups(judged.model.classifier, unknown_group)
@@ -471,8 +471,8 @@ def monitor(
     rows = judged.rows()
     rows.pop("datasets")
     with (
-        session.warnings_as_notes(),
-        session.step("watching the rows"),
+        warnings_as_notes(),
+        step("watching the rows"),
         redirect_stdout(sys.stderr),
     ):
         found.update(**rows, late=late_labels)
