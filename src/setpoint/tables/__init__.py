@@ -5,11 +5,8 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.tables.files import FORMATS, CsvDialect, parquet_batches, read_table, write_rows
-    from setpoint.tables.kinds import TableError, needed
-    from setpoint.tables.model import (
+    from setpoint.tables.features import (
         LEARNERS,
-        TableModel,
         auto_model_for,
         described,
         learner_for,
@@ -18,6 +15,9 @@ if TYPE_CHECKING:
         tumours,
         unusable,
     )
+    from setpoint.tables.files import FORMATS, CsvDialect, parquet_batches, read_table, write_rows
+    from setpoint.tables.kinds import TableError, needed
+    from setpoint.tables.model import TableModel
     from setpoint.tables.notes import LOG, go_on, note, step, warnings_as_notes
     from setpoint.tables.profile import odd_columns, profile_of, suspects
     from setpoint.tables.table import (
