@@ -14,8 +14,7 @@ from click.core import ParameterSource
 
 from setpoint.cli import session as shell
 from setpoint.cli.settings import GIVEN
-from setpoint.tables import note
-from setpoint.tasks import FittedTable, goals_near
+from setpoint.tables import TableModel, goals_near, note
 
 if TYPE_CHECKING:
     from setpoint.goals import Goal
@@ -177,7 +176,7 @@ def command_text(**changed: str | None) -> str:
 
 def write_infeasible(error: InfeasibleError, goal: Goal, page: Page) -> None:
     """The page of a goal that no rule meets."""
-    from setpoint.tasks import write_infeasible_page
+    from setpoint.tables import write_infeasible_page
 
     path, words = page.path, shell.in_shell_words(error.finding)
     assert path is not None
@@ -208,16 +207,16 @@ def end_infeasible(
     raise click.exceptions.Exit(shell.FAILED) from error
 
 
-def write_fit(fitted: FittedTable, page: Page) -> None:
+def write_fit(fitted: TableModel, page: Page) -> None:
     """Write the model file and the page; the model first, as the page can be made again from it."""
     from setpoint.estimators import save_model
-    from setpoint.tasks import costs_of_constraints, write_page
+    from setpoint.tables import costs_of_constraints, write_page
 
     model, report = page.model, page.path
     costs = costs_of_constraints(fitted) if report else ()
     with shell.writing(model):
-        save_model(fitted.model, model)
-        _note_foreign(fitted.settings.choice.estimator, model)
+        save_model(fitted, model)
+        _note_foreign(fitted.choice.estimator, model)
     if report is None:
         return
     # Advice that moves a bound keeps the one that is meant; certified is what was asked for.

@@ -28,30 +28,29 @@ from setpoint.errors import InputError
 from setpoint.goals import Goal
 from setpoint.packages import require_packages
 from setpoint.solvers import SOLVERS
-from setpoint.tables import note
-from setpoint.tasks import MODULES, FitSettings, FittedTable, choose_solver, training_solver
+from setpoint.tables import MODULES, certifying, chosen_on, judged_on, note, training_solver
 
 if TYPE_CHECKING:
-    from setpoint.tasks import TableFit
+    from setpoint.tables import TableModel, Tables
 
 
 # --- What ``setpoint fit`` and ``setpoint train`` print: as text, and as JSON ---------------------
 
 
-def fit_text(fitted: FittedTable, margin: str) -> str:
+def fit_text(fitted: TableModel, margin: str) -> str:
     """What ``setpoint fit`` found, for a terminal."""
     from setpoint.report import report_text
 
     held, guarantee = fitted.held_out, fitted.guarantee
     if guarantee is not None:
-        first = guarantee_line(guarantee, fitted.certifying)
+        first = guarantee_line(guarantee, certifying(fitted))
         lines = [first, "", report_text(fitted.report, at_shell=True), ""]
         if held is not None:
-            lines += [f"Measured beside it on {fitted.where}:", *measured_lines(held), ""]
+            lines += [f"Measured beside it on {judged_on(fitted)}:", *measured_lines(held), ""]
         return "\n".join(lines)
     chosen = None if held is None else fitted.report
     report = report_text(fitted.judged, chosen, at_shell=True)
-    lines = [verdict(fitted.judged, fitted.where), "", report, ""]
+    lines = [verdict(fitted.judged, judged_on(fitted)), "", report, ""]
     if margin:
         lines += [f"To search with the margin:\n  {margin}", ""]
     lines += _searched(fitted)
@@ -61,13 +60,13 @@ def fit_text(fitted: FittedTable, margin: str) -> str:
     return "\n".join(lines)
 
 
-def _searched(fitted: FittedTable) -> list[str]:
+def _searched(fitted: TableModel) -> list[str]:
     """What a search among models found, where the report on rows held out cannot say it."""
     found = (fitted.report.section(name) for name in ("models", "adaptive"))
     summary = next((one for one in found if one is not None), None)
     if summary is None or fitted.held_out is None:
         return []
-    where = fitted.chosen_on
+    where = chosen_on(fitted)
     wrapped = (
         textwrap.fill(line, 79, initial_indent="  ", subsequent_indent="    ")
         for line in summary.lines()
@@ -75,11 +74,9 @@ def _searched(fitted: FittedTable) -> list[str]:
     return [f"{summary.title}, on {where}", *wrapped, ""]
 
 
-def fit_json(
-    command: str, goal: Goal, fitted: FittedTable
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def fit_json(command: str, goal: Goal, fitted: TableModel) -> tuple[dict[str, Any], dict[str, Any]]:
     """The object of ``--json``, and what of it differs between two runs."""
-    settings, roles, choice = fitted.settings, fitted.roles, fitted.settings.choice
+    roles, choice = fitted.roles, fitted.choice
     chosen, chosen_run = report_json(fitted.report)
     held, held_run = report_json(fitted.held_out)
     guarantee = fitted.guarantee
@@ -87,12 +84,12 @@ def fit_json(
         "command": command,
         "status": status_of(fitted.judged) if guarantee is None else guarantee.state,
         "goal": str(goal),
-        "metric": None if settings.metric is None else settings.metric.name,
-        "target": settings.target,
+        "metric": None if fitted.metric is None else fitted.metric.name,
+        "target": fitted.target,
         "positive": fitted.report.counts.positive,
         "classes": dict(fitted.classes),
         "rows": {
-            "fitted": fitted.n_fitted,
+            "fitted": fitted.fitted_rows,
             "held_out": fitted.n_held_out,
             "certifying": 0 if guarantee is None else guarantee.rows,
         },
@@ -103,7 +100,7 @@ def fit_json(
         "estimator": choice.estimator,
         "module": choice.module,
         "candidates": fitted.candidates,
-        "seed": settings.random_state,
+        "seed": fitted.random_state,
         "columns": {
             "features": {c.name: c.kind for c in roles.features},
             "decides_on": {c.name: c.kind for c in roles.decides_on},
@@ -131,20 +128,22 @@ def fit_in_memory(
     code: dict[str, str],
 ) -> None:
     """Fit on tables in memory."""
-    from setpoint.tasks import HELD_OUT, prepare_fit, promise_of
+    from setpoint.tables import TableModel, read_tables
 
     reading = reading_of(settings)
     tables = {name: settings.pop(name, None) for name in ("validation", "certify_on")}
     tables = {name: path for name, path in tables.items() if path is not None}
-    certify = {
-        name: settings.pop(name)
-        for name in ("certification_size", "uncertified", "strict")
-        if name in settings
-    }
-    confidence = promise_of(
-        goal, asked["confidence"], judge_by=asked["judge_by"],
-        certify_on=tables.get("certify_on"), **certify,
-    )  # fmt: skip
+    wanted = TableModel(
+        goal if own is None else own,
+        pos_label=asked["positive"],
+        solver=settings.pop("solver", "auto"),
+        estimator=settings.pop("estimator", asked.get("estimator")),
+        random_state=settings.pop("random_state", 0),
+        baseline_threshold=settings.pop("baseline_threshold", None),
+        surrogate_groups=settings.pop("surrogate_groups", ()),
+        parameters=settings,
+        **{name: asked[name] for name in _ASKED if name in asked},
+    )
     model, report, checkpoint = asked["model"], asked["report"], settings.get("checkpoint")
     inputs = {"DATA": data} | {f"--set {name.replace('_', '-')}": p for name, p in tables.items()}
     inputs |= {f"--dataset {name}": path for name, path in files.items()}
@@ -154,17 +153,19 @@ def fit_in_memory(
     for name in ("report", "explore"):
         if asked.get(name) is not None:
             require_packages(f"--{name}", "report", "jinja2", "matplotlib")
-    wanted = _wanted(settings, asked, own, HELD_OUT if confidence is None else 0.0, confidence,
-                     "validation" in tables)  # fmt: skip
     if checkpoint is not None:
         shell.current().expect(checkpoint)
-    prepared = prepare_fit(
-        data, goal, wanted, datasets=files, reading=reading,
-        judge_by=asked["judge_by"], skip_unlabelled=asked["skip_unlabelled"], **tables,
+    read = read_tables(
+        wanted, data, datasets=files, reading=reading,
+        skip_unlabelled=asked["skip_unlabelled"], **tables,
     )  # fmt: skip
     paths = {"data": data, "model": model, "report": report, "datasets": files, **tables}
     paths |= {} if explore is None else {"explore": explore}
-    _finish(prepared, data, asked, paths)
+    _finish(wanted, read, data, asked, paths)
+
+
+_ASKED = ("target", "confidence", "judge_by", "sensitive", "drop", "decide_on", "baseline",
+          "randomized", "test_size", "test_by")  # fmt: skip
 
 
 def _worded(report: Any) -> Any:
@@ -174,47 +175,25 @@ def _worded(report: Any) -> Any:
     return replace(report, warnings=tuple(map(shell.in_shell_words, report.warnings)))
 
 
-def _wanted(
-    settings: dict[str, Any],
-    asked: dict[str, Any],
-    own: Any,
-    test_size: float,
-    confidence: Any,
-    validates: bool,
-) -> FitSettings:
-    """The settings of the fit, where they fit together."""
-    threshold, groups = settings.get("baseline_threshold"), settings.get("surrogate_groups", ())
-    seed = settings.pop("random_state", 0)
-    choice = choose_solver(
-        settings.pop("solver", "auto"), own_metric=own is not None,
-        estimator=settings.pop("estimator", asked.get("estimator")),
-        randomized=asked["randomized"], decide_on=asked.get("decide_on"),
-        validation=True if validates else None, **settings,
-    )  # fmt: skip
-    return FitSettings(
-        asked["target"], asked["positive"], choice, asked["sensitive"], asked["drop"],
-        asked.get("decide_on"), asked["baseline"], threshold, asked["randomized"],
-        test_size if asked["test_size"] is None else asked["test_size"], asked["test_by"], seed,
-        own, tuple(groups), confidence,
-    )  # fmt: skip
-
-
-def _finish(prepared: TableFit, data: str, asked: dict[str, Any], paths: dict[str, Any]) -> None:
+def _finish(
+    fitted: TableModel, read: Tables, data: str, asked: dict[str, Any], paths: dict[str, Any]
+) -> None:
     """Fit, write and print; this ends the command."""
     from setpoint.cli.choose import explore_infeasible, write_explorer
     from setpoint.search import InfeasibleError
+    from setpoint.tables import fit_tables
     from setpoint.tasks import explore_fit
 
-    goal, model, report = prepared.goal, asked["model"], asked["report"]
+    goal, model, report = read.goal, asked["model"], asked["report"]
     explore = asked.get("explore")
     command = str(click.get_current_context().info_name)
     again: dict[str, str | None] = {"goal": "{goal}", "judge_by": None}
-    held_out = again if prepared.settings.test_size > 0 else again | {"test_size": None}
+    held_out = again if fitted.share_held_out > 0 else again | {"test_size": None}
     page = Page(
-        report, data, model, command_text(**again), command_text(**held_out), prepared.cautions
+        report, data, model, command_text(**again), command_text(**held_out), fitted.cautions
     )
     try:
-        fitted = prepared.run()
+        fit_tables(fitted, read)
     except InfeasibleError as error:
         what = {"command": command, "goal": str(goal)}
         if explore is not None:
@@ -222,7 +201,7 @@ def _finish(prepared: TableFit, data: str, asked: dict[str, Any], paths: dict[st
         end_infeasible(
             error, goal, "no model was written", what, paths, as_json=asked["as_json"], page=page
         )
-    fitted = replace(fitted, report=_worded(fitted.report), held_out=_worded(fitted.held_out))
+    fitted.report, fitted.held_out = _worded(fitted.report), _worded(fitted.held_out)
     write_fit(fitted, page)
     if explore is not None:
         try:

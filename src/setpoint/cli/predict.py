@@ -28,8 +28,8 @@ from setpoint.cli.endings import (
 from setpoint.cli.settings import READING, reading_of, settings_option
 from setpoint.inputs import whole_file
 from setpoint.packages import require_packages
-from setpoint.tables import note
-from setpoint.tasks import Reading, columns_named, counted
+from setpoint.tables import counted, note
+from setpoint.tasks import Reading, columns_named
 
 if TYPE_CHECKING:
     from setpoint.goals import Goal

@@ -11,7 +11,8 @@ from click.shell_completion import CompletionItem
 
 from setpoint.errors import nearest
 from setpoint.solvers import SOLVERS
-from setpoint.tasks import SURROGATES, Reading
+from setpoint.tables import SURROGATES
+from setpoint.tasks import Reading
 
 FLAG = click.BOOL
 
