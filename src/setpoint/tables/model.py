@@ -38,7 +38,7 @@ _STORED = ("classifier", "target", "dataset_names", "notes", "judge_by", "profil
            "fitted_rows")  # fmt: skip
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class TableModel:
     """A classifier of tables: it reads them, knows its columns, and is what a model file holds.
 
