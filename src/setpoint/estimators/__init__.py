@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         AsFloats,
         Fold,
         TrainedClassifier,
+        Training,
         fit_preprocessor,
         folds_of,
         linear_scores,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -14,28 +14,23 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from setpoint.array_types import Codes, Floats
-from setpoint.counts import Evidence, Rows
+from setpoint.counts import Rows
 from setpoint.errors import InputError, warn_caller
 from setpoint.estimators import (
     FitData,
-    Progress,
     TrainedClassifier,
-    decide,
     fit_preprocessor,
-    heard,
     linear_scores,
-    most_models,
-    transformed,
 )
 from setpoint.goals import Goal
 from setpoint.inputs import CheckedData, Dataset, column_names, least_accepted, row_unit
-from setpoint.parameters import SATISFIED, Above0, From0OrAuto
+from setpoint.parameters import Above0, From0OrAuto
 from setpoint.program import link
-from setpoint.ramp.problem import Problem, Row
+from setpoint.ramp.problem import Problem
 from setpoint.ramp.selection import (
+    RampTraining,
     ScoreFeature,
     aligned,
-    choose_model,
     naming,
     norm_factor,
     prices,
@@ -44,9 +39,8 @@ from setpoint.ramp.selection import (
 )
 from setpoint.ramp.solvers.augmented_lagrangian import AugmentedLagrangian, RampSearch
 from setpoint.ramp.solvers.cutting_plane import MajorizeMinimize
-from setpoint.report import FewRowsWarning, GoalReport
-from setpoint.rules import Threshold
-from setpoint.search import Found, Limits
+from setpoint.report import FewRowsWarning
+from setpoint.search import Limits
 from setpoint.solvers import WITHOUT_FORMULA, CuttingPlane, Solver
 
 # --- Where the search for a model begins ----------------------------------------------------------
@@ -117,10 +111,6 @@ class PreparedProblem:
     factor: float
     deployed: Codes | None
 
-    def unscaled(self, w: Floats) -> Floats:
-        """Coefficients for features as the preprocessor leaves them."""
-        return np.append(w[:-1] * self.factor, w[-1])
-
 
 def with_score(features: Any, score: ScoreFeature | None, X: Any) -> Any:
     """Features with the deployed model's score as the last, where there is one."""
@@ -178,7 +168,7 @@ def train(
     prepared: PreparedProblem,
     score: ScoreFeature | None,
     limits: Limits,
-) -> tuple[RampSearch, dict[str, Floats]]:
+) -> RampTraining:
     """Find the model, beside those that were there before; a limit or Ctrl-C ends it early."""
     seed = data.key % 2**32
     rng = np.random.default_rng(seed)
@@ -198,7 +188,16 @@ def train(
     if score is not None:
         deployed = of_score(problem.X.shape[1], score.cut * prepared.factor)
         rivals["the deployed model"] = normed(deployed, problem.X, problem.weight)
-    return solved, rivals
+    return RampTraining(
+        data.judged.take(data.kept),
+        problem,
+        prepared.rows,
+        prepared.factor,
+        solved,
+        rivals,
+        estimator.randomized,
+        estimator.on_infeasible,
+    )
 
 
 def _start(
@@ -222,56 +221,6 @@ def _start(
             codes = prepared.deployed
         w = logistic(problem.X[:n], codes == 1, weight, rng)
     return normed(w, problem.X, problem.weight)
-
-
-# --- Models of a training that are tried on rows that certify -------------------------------------
-
-
-_SHIFTS = np.linspace(0.02, 0.98, 25)
-"""Shares of the rows below the cut-offs that are tried of a model that draws."""
-
-
-def models_of(
-    found: Found,
-    prepared: PreparedProblem,
-    solved: RampSearch,
-    rivals: Mapping[str, Floats],
-    randomized: bool,
-) -> list[Found]:
-    """The iterates of a training, and the models that were there before it."""
-    weights = [solved.best.w, *rivals.values()]
-    n = max(most_models(found.evidence.n_rows) - len(weights), 1)
-    some = np.unique(np.linspace(0, len(solved.path) - 1, n).astype(int))
-    weights += [solved.path[i].w for i in some.tolist()]
-    program, out = prepared.problem.program, [found]
-    for w in {w.tobytes(): w for w in weights}.values():
-        scored = Evidence(prepared.rows, linear_scores(prepared.problem.X, w))
-        other = replace(found, evidence=scored, model=prepared.unscaled(w))
-        if not randomized:
-            out.append(other)
-            continue
-        for cut in (0.0, *np.unique(np.quantile(scored.scores, _SHIFTS)).tolist()):
-            rule = Threshold(float(cut), width=1.0)
-            confusion = scored.confusion(rule)
-            out.append(
-                replace(
-                    other,
-                    rule=rule,
-                    values=program.rates_of(confusion.counts),
-                    confusion=confusion,
-                    randomized_share=scored.undecided(rule),
-                )
-            )
-    return out
-
-
-def meets_floors(floors: Sequence[Row], counts: Floats) -> NDArray[np.bool_]:
-    """Whether rules (m,) keep the denominators off 0, by counts (entries, m)."""
-    accepted = counts[1::2]
-    out = np.ones(counts.shape[1], bool)
-    for row in floors:
-        out &= row.coefs @ accepted + row.const <= SATISFIED
-    return out
 
 
 # --- RampClassifier: a linear model with bounds on any number of data sets ------------------------
@@ -407,7 +356,7 @@ class RampClassifier(TrainedClassifier):
             raise InputError(f"`tol` is a number above 0, got {tol!r}")
         goal.require_formula(WITHOUT_FORMULA)
 
-    def _train(self, data: FitData) -> tuple[Found, GoalReport]:
+    def _train(self, data: FitData, limits: Limits) -> RampTraining:
         if self.start == "baseline" and data.deployed is None:
             raise InputError(
                 "`start='baseline'` begins with the deployed model, and there is no baseline; pass "
@@ -416,65 +365,27 @@ class RampClassifier(TrainedClassifier):
         if self.randomized:
             self._check_drawable(data.X, data.key, column_names(data.X))
         _warn_small(data.judged)
-        score = self._fit_features(data)
-        prepared = prepare(self, data.judged, self._features_of_all(data))
-        with Progress(bool(self.verbose)) as progress:
-            limits = Limits(max_seconds=data.limits.seconds, report=progress)
-            solved, rivals = train(self, data, prepared, score, limits)
-        with heard() as caught:
-            found = choose_model(
-                prepared.rows,
-                prepared.problem,
-                solved,
-                rivals,
-                randomized=self.randomized,
-                on_infeasible=self.on_infeasible,
-            )
-        found, report = decide(
-            prepared.problem.program.linked,
-            replace(found, model=prepared.unscaled(found.model)),
-            caught,
-            family="ramp",
-            solver=data.solver.name,
-            notes=[*([] if data.certifying else [_flattered(prepared)]), *limits.notes],
-            trace=limits.trace,
-            table=data.judged.take(data.kept).tables[None],
-            started=data.started,
-            certification=self._certification(
-                data,
-                lambda found: models_of(found, prepared, solved, rivals, self.randomized),
-                lambda counts: meets_floors(prepared.problem.floors, counts),
-            ),
-        )
-        self.parameters_ = found.model
-        self.multipliers_ = prices(prepared.problem, solved.multipliers)
-        return found, report
-
-    # ------------------------------------------------------------------ shared steps
-    def _fit_features(self, data: FitData) -> ScoreFeature | None:
-        """Learn the preprocessor and the deployed model's score; the latter is returned."""
-        labels = np.array(data.classes.labels)
         self.preprocessor_ = fit_preprocessor(self.preprocessor, data.trained_on, data.classes)
         self.score_feature_ = score_feature(
-            self.baseline_score_feature, data.deployed, data.X, labels[1], data.weight
+            self.baseline_score_feature,
+            data.deployed,
+            data.X,
+            np.array(data.classes.labels)[1],
+            data.weight,
         )
-        return self.score_feature_
-
-    def _features_of_all(self, data: FitData) -> dict[str | None, Any]:
-        """What the model takes of each data set."""
-        out: dict[str | None, Any] = {None: self._preprocessed(data.features, data.X)}
+        features: dict[str | None, Any] = {None: self._transformed(data.features, data.X)}
         for name in data.judged.tables:
             if name is not None:
                 with naming(name):
                     X = data.given[name].X
-                    out[name] = self._preprocessed(self._features(X, data.column), X)
-        return out
+                    features[name] = self._transformed(self._features(X, data.column), X)
+        prepared = prepare(self, data.judged, features)
+        training = train(self, data, prepared, self.score_feature_, limits)
+        self.multipliers_ = prices(training.problem, training.solved.multipliers)
+        return training
 
-    def _preprocessed(self, features: Any, X: Any) -> Any:
-        return with_score(transformed(self.preprocessor_, features), self.score_feature_, X)
-
-    def _scores_by(self, model: Any, X: Any, column: str | None) -> Floats:
-        return linear_scores(self._preprocessed(self._features(X, column), X), model)
+    def _transformed(self, features: Any, X: Any) -> Any:
+        return with_score(super()._transformed(features, X), self.score_feature_, X)
 
     def _datasets(self, datasets: Any, X: Any, column: str | None) -> dict[str, Dataset]:
         return aligned(datasets, column_names(X), column)
@@ -493,11 +404,3 @@ def _warn_small(inputs: CheckedData) -> None:
                 "on it says little about rows like them",
                 FewRowsWarning,
             )
-
-
-def _flattered(prepared: PreparedProblem) -> str:
-    """What the report says of the rows that it counts on."""
-    return (
-        f"What is counted on the {len(prepared.problem.kind):,} rows that the model was trained "
-        "on flatters it somewhat; rows held out judge it."
-    )

@@ -452,7 +452,7 @@ def _logistic(X: Any, true: NDArray[np.int64], weight: Floats | None, C: float) 
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class SurrogateRows:
     """The rows that surrogates are counted on, and how models are made of them."""
 
     features: Any
@@ -498,14 +498,14 @@ class Training:
         return Matrix(X) if body is None else body.matrix(X, self.first.device)
 
 
-def of_validation(training: Training, held: Any, metric: RowMetric) -> Sample:
+def of_validation(training: SurrogateRows, held: Any, metric: RowMetric) -> Sample:
     """Surrogates on the training rows, the metric on others."""
     everything = np.arange(metric.n_rows)
     return Sample([training.fold(training.rows, held[metric.kept], everything)], metric.n_rows)
 
 
 def of_folds(
-    training: Training, metric: RowMetric, splits: list[tuple[Rows, Rows]], both: bool
+    training: SurrogateRows, metric: RowMetric, splits: list[tuple[Rows, Rows]], both: bool
 ) -> tuple[Sample, RowMetric, Rows]:
     """Each row's metric from a model not trained on it, and a model of all rows; which rows."""
     pooled = np.concatenate([test for _, test in splits])
