@@ -18,9 +18,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from setpoint.array_types import Bools, Codes, Floats
 from setpoint.counts import Evidence
 from setpoint.errors import InputError
+from setpoint.estimators import FitData, Progress, decide, heard, open_fit
 from setpoint.estimators.base import GoalClassifier, SearchParameters, atomic_fit
-from setpoint.estimators.fit.opening import FitData, decide, heard, open_fit
-from setpoint.estimators.modules import Progress
 from setpoint.goals import Goal, require_plain
 from setpoint.inputs import (
     CheckedData,

@@ -19,7 +19,7 @@ from setpoint.estimators import (
     fit_preprocessor,
     folds_of,
     linear_scores,
-    module_of,
+    modules,
     transformed,
 )
 from setpoint.goals import Goal, require_rows_alone
@@ -428,7 +428,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
         self._check_there("module_")
         if isinstance(self.parameters_, np.ndarray):
             raise AttributeError("module_ is not there for `module='linear'`: see coef_")
-        return module_of(self.module, self.parameters_, self.n_transformed_)
+        return modules.module_of(self.module, self.parameters_, self.n_transformed_)
 
     def _scores_by(self, model: Any, X: Any, column: str | None) -> Floats:
         return scores_of(self.module, model, self._transformed(self._features(X, column), X))

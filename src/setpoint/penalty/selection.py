@@ -18,17 +18,7 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.counts import Evidence, cutoffs
 from setpoint.errors import InputError, SetpointError
-from setpoint.estimators import (
-    FitData,
-    Training,
-    batch_size_for,
-    linear_scores,
-    module_of,
-    most_models,
-    needed,
-    scores,
-    unpack,
-)
+from setpoint.estimators import FitData, Training, linear_scores, modules, most_models
 from setpoint.goals import Goal, Metric
 from setpoint.guarantees import (
     Promise,
@@ -215,7 +205,7 @@ def settled(training: Minibatches, linear: bool, n_rows: int) -> Minibatches:
     """How networks, or linear models on many numbers, are trained on so many rows."""
     auto = {
         "max_epochs": min(max(_ROWS_PASSED // n_rows, _FEWEST_EPOCHS), _MOST_EPOCHS),
-        "batch_size": batch_size_for(n_rows),
+        "batch_size": modules.batch_size_for(n_rows),
         "learning_rate": _RATE[linear],
         "weight_decay": _DECAY[linear],
     }
@@ -234,14 +224,14 @@ def scores_of(module: Any, parameters: Any, features: Any) -> Floats:
     """Logits (N,) of features as training took them."""
     if isinstance(parameters, np.ndarray):
         return linear_scores(features, parameters)
-    return scores(module_of(module, parameters, features.shape[1]), features, "cpu")
+    return modules.scores(modules.module_of(module, parameters, features.shape[1]), features, "cpu")
 
 
 def plain(module: Any, parameters: Any) -> Any:
     """Coefficients and intercept, where a linear model was trained as a network."""
     if module != "linear" or isinstance(parameters, np.ndarray):
         return parameters
-    state = {name: tensor.double().numpy() for name, tensor in unpack(parameters).items()}
+    state = {name: tensor.double().numpy() for name, tensor in modules.unpack(parameters).items()}
     return np.concatenate([np.ravel(state["weight"]), np.ravel(state["bias"])])
 
 
@@ -384,7 +374,7 @@ class Checkpoint:
         settings = json.dumps(self.settings)
         metadata = {"setpoint checkpoint": _FORMAT, "settings": settings, "state": text}
         metadata["checksum"] = _checksum(settings, text, arrays)
-        atomic_write(self.path, needed("safetensors.numpy").save(arrays, metadata))
+        atomic_write(self.path, modules.needed("safetensors.numpy").save(arrays, metadata))
         self._written = time.monotonic()
 
     def read(self) -> dict[str, Any] | None:
@@ -419,9 +409,9 @@ class Checkpoint:
                 part.unlink(missing_ok=True)
 
     def _opened(self) -> tuple[dict[str, str], Arrays]:
-        error = needed("safetensors").SafetensorError
+        error = modules.needed("safetensors").SafetensorError
         try:
-            with needed("safetensors").safe_open(self.path, framework="np") as file:
+            with modules.needed("safetensors").safe_open(self.path, framework="np") as file:
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
                 return file.metadata() or {}, arrays
         except (error, OSError, TypeError, AttributeError) as why:

@@ -135,7 +135,7 @@ class FitData:
     features: Any
     judged: CheckedData
     given: Mapping[str | None, GivenRows]
-    beside: Any
+    named: Any
     deployed: Deployed | None
     key: int
     started: float
@@ -150,7 +150,7 @@ class FitData:
     def columns(self) -> Any:
         """The columns that were named or given, for the rows of X."""
         whole = self.X if self.index is None else self.whole
-        return self.own(aligned(self.beside, whole, "sensitive_features"))
+        return self.own(aligned(self.named, whole, "sensitive_features"))
 
     def own(self, given: Any) -> Any:
         """What was given for the rows of X, for those that are trained on."""
