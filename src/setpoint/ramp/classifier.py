@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,8 +13,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from setpoint.array_types import Codes, Floats
-from setpoint.counts import Rows
+from setpoint.array_types import Floats
 from setpoint.errors import InputError, warn_caller
 from setpoint.estimators import (
     FitData,
@@ -23,7 +22,14 @@ from setpoint.estimators import (
     linear_scores,
 )
 from setpoint.goals import Goal
-from setpoint.inputs import CheckedData, Dataset, column_names, least_accepted, row_unit
+from setpoint.inputs import (
+    CheckedData,
+    CheckedTable,
+    Dataset,
+    column_names,
+    least_accepted,
+    row_unit,
+)
 from setpoint.parameters import Above0, From0OrAuto
 from setpoint.program import link
 from setpoint.ramp.problem import Problem
@@ -91,25 +97,11 @@ def normed(w: Floats, X: Any, weight: Floats | None = None) -> Floats:
     return w * (_MIDDLE / middle) if middle > 0 else w
 
 
-# --- What the constructor may be given ------------------------------------------------------------
+# --- The steps of a fit, from checked rows to a trained model -------------------------------------
 
 
 _TOL = 1e-3
 """Where the user sets none."""
-
-
-# --- The steps of a fit, from checked rows to a trained model -------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedProblem:
-    """The problem to be solved, and what belongs to it."""
-
-    problem: Problem
-    rows: Rows
-    n_main: int
-    factor: float
-    deployed: Codes | None
 
 
 def with_score(features: Any, score: ScoreFeature | None, X: Any) -> Any:
@@ -125,55 +117,45 @@ def with_score(features: Any, score: ScoreFeature | None, X: Any) -> Any:
 
 def prepare(
     estimator: Any, inputs: CheckedData, features: Mapping[str | None, Any]
-) -> PreparedProblem:
-    """The rows of all data sets as one problem."""
-    rows = inputs.rows
-    program = link(inputs.goal, rows.codebook).at(rows.marginals)
-    used = {name: features[name] for name in inputs.tables}
-    kept = {
-        name: None if part.weight is None or part.weight.all() else part.weight > 0
-        for name, part in inputs.tables.items()
-    }
-    main = kept[None]
-    n_main = inputs.n_rows[None] if main is None else int(main.sum())
-    weight = None if rows.weight is None else rows.weight[:n_main]
-    unit = row_unit(weight)
-    total = float(n_main if weight is None else weight.sum())
-    positive = rows.true[:n_main] == 1
-    positives = float(positive.sum() if weight is None else weight[positive].sum())
-    least = least_accepted(estimator.min_positives, positives, unit)
+) -> tuple[Problem, CheckedTable, float]:
+    """The rows of all data sets as one problem; those of X that count, and the factor of all."""
+    tables = inputs.tables
+    parts = {name: replace(t, X=features[name]).counted for name, t in tables.items()}
+    main, rows = parts[None], inputs.rows
+    unit, weight = row_unit(main.weight), main.weight
+    weight = np.ones(len(main.labels)) if weight is None else weight
+    total = float(weight.sum())
+    least = least_accepted(estimator.min_positives, float(weight[main.labels == 1].sum()), unit)
     if least > total:
         raise InputError(
             f"`min_positives` is {least:g}, and the rows of X have a weight of {total:g}"
         )
-    factor = norm_factor(used[None], inputs.tables[None].weight)
+    factor = norm_factor(features[None], tables[None].weight)
     problem = Problem(
-        stacked(used, kept, factor),
+        stacked([part.X for part in parts.values()], factor),
         rows.kind.astype(np.int64),
         rows.weight,
-        program,
+        link(inputs.goal, rows.codebook).at(rows.marginals),
         2.0 * unit / (float(estimator.C) * total),
         least,
     )
     problem.rows  # noqa: B018  # a bound of another shape is refused before any work
-    deployed = inputs.tables[None].deployed
-    if deployed is not None and main is not None:
-        deployed = deployed[main]
-    return PreparedProblem(problem, rows, n_main, factor, deployed)
+    return problem, main, factor
 
 
 def train(
     estimator: Any,
     data: FitData,
-    prepared: PreparedProblem,
+    features: Mapping[str | None, Any],
     score: ScoreFeature | None,
     limits: Limits,
 ) -> RampTraining:
     """Find the model, beside those that were there before; a limit or Ctrl-C ends it early."""
-    seed = data.key % 2**32
+    problem, main, factor = prepare(estimator, data.judged, features)
+    seed, solver = data.key % 2**32, data.solver
     rng = np.random.default_rng(seed)
-    problem, solver = prepared.problem, data.solver
-    start = _start(estimator, prepared, score, rng)
+    deployed = None if score is None else of_score(problem.X.shape[1], score.cut * factor)
+    start = _start(estimator.start, problem, main, deployed, rng)
     tol = _TOL if data.limits.tol is None else data.limits.tol
     how: dict[str, Any] = {"tol": tol, "drawn": estimator.randomized, "limits": limits}
     search: RampSearch
@@ -183,43 +165,32 @@ def train(
         )
     else:
         search = AugmentedLagrangian(problem, start, rng=rng, **how)
-    solved = search.solved()
+    search.solved()
     rivals = {"the start": start} if start.any() else {}
-    if score is not None:
-        deployed = of_score(problem.X.shape[1], score.cut * prepared.factor)
+    if deployed is not None:
         rivals["the deployed model"] = normed(deployed, problem.X, problem.weight)
     return RampTraining(
-        data.judged.take(data.kept),
-        problem,
-        prepared.rows,
-        prepared.factor,
-        solved,
-        rivals,
-        estimator.randomized,
-        estimator.on_infeasible,
+        data.judged, problem, factor, search, rivals, estimator.randomized, estimator.on_infeasible
     )
 
 
 def _start(
-    estimator: Any, prepared: PreparedProblem, score: ScoreFeature | None, rng: np.random.Generator
+    kind: str,
+    problem: Problem,
+    main: CheckedTable,
+    deployed: Floats | None,
+    rng: np.random.Generator,
 ) -> Floats:
     """The model from which the search begins, its cut-off adjusted to the goal."""
-    problem, n = prepared.problem, prepared.n_main
-    d = problem.X.shape[1]
-    kind = estimator.start
     if kind == "zero":
-        return np.zeros(d + 1)
-    weight = None
-    if problem.weight is not None:
-        weight = problem.weight[:n] / row_unit(problem.weight[:n])
-    if kind == "baseline" and score is not None:
-        w = of_score(d, score.cut * prepared.factor)
-    else:
-        codes = prepared.rows.true[:n]
-        if kind == "baseline":
-            assert prepared.deployed is not None
-            codes = prepared.deployed
-        w = logistic(problem.X[:n], codes == 1, weight, rng)
+        return np.zeros(problem.X.shape[1] + 1)
+    w = deployed
+    if w is None or kind != "baseline":
+        n = len(main.labels)
+        weight = None if problem.weight is None else problem.weight[:n]
+        weight = None if weight is None else weight / row_unit(weight)
+        codes = main.deployed if kind == "baseline" else main.true
+        w = logistic(problem.X[:n], codes == 1, weight, rng)  # type: ignore[arg-type]
     return normed(w, problem.X, problem.weight)
 
 
@@ -379,8 +350,7 @@ class RampClassifier(TrainedClassifier):
                 with naming(name):
                     X = data.given[name].X
                     features[name] = self._transformed(self._features(X, data.column), X)
-        prepared = prepare(self, data.judged, features)
-        training = train(self, data, prepared, self.score_feature_, limits)
+        training = train(self, data, features, self.score_feature_, limits)
         self.multipliers_ = prices(training.problem, training.solved.multipliers)
         return training
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from setpoint.array_types import Floats
-from setpoint.counts import Codebook, Evidence, Rows
+from setpoint.counts import Codebook, Evidence
 from setpoint.errors import InputError, InputTypeError, SetpointError, nearest, warn_caller
 from setpoint.estimators import Training, linear_scores, most_models
 from setpoint.inputs import Dataset, Deployed, as_datasets, column_names
@@ -54,7 +54,6 @@ class RampTraining(Training):
     """A search that is over, and the rows and the goal that its models are judged by."""
 
     problem: Problem
-    rows: Rows
     factor: float
     solved: RampSearch
     rivals: Mapping[str, Floats]
@@ -73,7 +72,7 @@ class RampTraining(Training):
             found = self.drawn(trained)
         else:
             found = self.without_draws({"": trained, **self.rivals}) or self.nearest(trained)
-        _warn_constant(self.rows.codebook, found)
+        _warn_constant(self.judged.rows.codebook, found)
         why = f"{self.solved.why}; {found.why}"
         return replace(found, why=why, model=self.unscaled(found.model))
 
@@ -115,7 +114,7 @@ class RampTraining(Training):
 
     def scored(self, w: Floats) -> Evidence:
         """The rows with the scores of a model."""
-        return Evidence(self.rows, linear_scores(self.problem.X, w))
+        return Evidence(self.judged.rows, linear_scores(self.problem.X, w))
 
     def without_draws(self, models: Mapping[str, Floats]) -> Found | None:
         """The trained model at 0 or near it, unless another cut-off or model clearly gains."""
@@ -313,9 +312,8 @@ def norm_factor(X: Any, weight: Floats | None = None) -> float:
     return float(np.clip(norm, _SHORTEST, _LONGEST)) / norm if norm > 0 else 1.0
 
 
-def stacked(parts: Mapping[Any, Any], kept: Mapping[Any, Any], factor: float) -> Any:
+def stacked(chosen: Sequence[Any], factor: float) -> Any:
     """All rows below one another, times a factor; float64, dense or CSR."""
-    chosen = [X if kept[name] is None else X[kept[name]] for name, X in parts.items()]
     if any(sparse.issparse(X) for X in chosen):
         out = sparse.vstack([sparse.csr_matrix(X) for X in chosen], "csr")
         return out * factor
