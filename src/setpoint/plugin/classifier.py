@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from setpoint.array_types import Floats
 from setpoint.counts import Evidence
 from setpoint.errors import GoalError, InputError
-from setpoint.estimators import FitData, GoalClassifier, Progress, SearchParameters, open_fit
+from setpoint.estimators import GoalClassifier, Progress, SearchParameters, open_fit
 from setpoint.goals import Goal, as_goal
 from setpoint.inputs import (
     ClassOrder,
@@ -269,13 +269,11 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
         data = open_fit(self, X, y, **rows)
         named = (self.sensitive_features, sensitive_features)
         with Progress(bool(self.verbose)) as progress, naming_groups_in(X, *named):
-            task = self._task(data, sensitive_features, params, progress)
-            fitted = task.run()
-        self.estimator_ = fitted.model
-        self.posterior_, self.scorer_ = task.response.posterior, fitted.scorer
-        self.choice_ = fitted.choice
-        self._close(data, fitted.found, fitted.report)
-        self._keep(fitted.found, fitted.report)
+            task = Task(self, data, sensitive_features, params, progress)
+            self.estimator_, self.scorer_, found, report = task.run()
+        self.posterior_, self.choice_ = task.response.posterior, task.choice
+        self._close(data, found, report)
+        self._keep(found, report)
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
             if hasattr(self.estimator_, name):
@@ -313,8 +311,7 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
             If no rule meets the constraints on these rows; the fitted rule stays.
         """
         check_is_fitted(self)
-        goal, options = self._goal(), self._options(self._chosen()[0])
-        found, report, posterior = adapted(self, goal, options, X, sensitive_features, baseline)
+        found, report, posterior = adapted(self, X, sensitive_features, baseline)
         if found.rule.randomized:
             self._check_drawable(X, self.draw_key_, self.draw_columns_)
         self.posterior_, self.scorer_, self.evidence_ = posterior, None, None
@@ -523,28 +520,6 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
 
     def _decides_on(self, goal: Goal, given: Any, X: Any) -> DecideOn:
         return available_columns(self.decide_on, goal, given, X)[0]
-
-    def _task(self, data: FitData, given: Any, params: dict[str, Any], progress: Progress) -> Task:
-        """The model to fit and the rule to find; models that do not fit together are refused."""
-        options = replace(self._options(data.solver), progress=progress).settled(data.goal)
-        posterior = options.takes_posteriors(len(data.classes.labels))
-        response, model = Response(self._answers.method, data.classes, posterior), self._model()
-        if self._auto is None:
-            response.name(model)
-        routed = self._routed(data.weight, {k: data.own(v) for k, v in params.items()})
-        return Task(
-            self,
-            data,
-            options,
-            response,
-            model,
-            None if self._is_given_fitted else self._split,
-            self._is_given_fitted or not isinstance(self.cv, HoldOut),
-            data.key % 2**32,
-            routed.estimator.fit,
-            routed.splitter.split,
-            available_columns(self.decide_on, data.goal, given, data.X)[1],
-        )
 
     def _scores(self, X: Any) -> Floats:
         refuse_masked(X, "`X`")
