@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.blackbox import Smooth
@@ -184,72 +183,6 @@ class Atom:
         return made(self.matrix[segment], offset)
 
 
-class Pricer:
-    """From multipliers to the best atom, and back; by diagonals in one pass where that can be."""
-
-    def __init__(self, rates: RateTable, counted: Evidence) -> None:
-        self.rates, self.counted = rates, counted
-        book = counted.codebook
-        plain = not (book.measures or book.hides_strata) and counted.credit.of_classes
-        self.form: DiagonalForm | None = diagonal_form(rates) if plain else None
-        # The first stratum of each segment: with a form its only one.
-        self._stratum = np.unique(book.stratum_segment, return_index=True)[1]
-
-    def atom(self, slopes: Floats) -> Atom:
-        """The rule that maximises ``slopes @ v``."""
-        if self.form is None:
-            gains = self.rates.tensor(slopes)[:, : self.counted.n_classes]
-            return Atom(self.counted.loss_tensor(_readable(gains) * gains))
-        W, B = self.form.weights(slopes)
-        scale = _readable(W)
-        return Atom(scale * W[self._stratum], scale * B[self._stratum])
-
-    def response(self, atom: Atom) -> tuple[Floats, ...]:
-        """What an atom is to the evidence that counts it."""
-        if self.form is None and atom.charge is not None:  # a baseline; posteriors sum to one
-            W, B = atom.matrix, atom.charge
-            G = W[:, None, :] * np.eye(W.shape[1]) - B[:, None, :]
-            more = len(self.counted.score_columns.values) * G.shape[1]
-            return (np.pad(G, ((0, 0), (0, more), (0, 0))),)
-        return atom.response
-
-    def features(self, atom: Atom, blocks: Blocks) -> Floats:
-        """What an atom adds to the features (blocks, d), block by block."""
-        response = self.response(atom)
-        if self.form is None:
-            return self._of_counts(self.counted.tensor_counts(response[0], blocks))
-        return self._of_diagonals(*self.counted.block_features(response[0], response[1], blocks))
-
-    def constants(self, blocks: Blocks) -> Floats:
-        """The same (n, blocks, d) for all constants: rows of each class, and of all."""
-        one, n = np.zeros(self.counted.n_rows, np.int64), self.counted.n_classes
-        held = self.counted.block_counts(one, blocks)[..., 0]
-        out = np.empty((n, blocks.n, len(self.rates)))
-        if self.form is None:
-            counts = np.zeros((*held.shape, n))
-            for code in range(n):
-                counts[..., code] = held
-                out[code] = self._of_counts(counts)
-                counts[..., code] = 0.0
-            return out
-        diag, col = np.zeros(held[..., :n].shape), np.zeros(held[..., :n].shape)
-        for code in range(n):
-            diag[..., code], col[..., code] = held[..., code], held.sum(axis=-1)
-            out[code] = self._of_diagonals(diag, col)
-            diag[..., code] = col[..., code] = 0.0
-        return out
-
-    def _of_counts(self, counts: Floats) -> Floats:
-        return np.array([self.rates.of(c) for c in counts])
-
-    def _of_diagonals(self, diag: Floats, col: Floats) -> Floats:
-        """The constants of the features go to the first block."""
-        assert self.form is not None
-        out = self.form.features(diag, col)
-        out[0] += self.form.const
-        return out
-
-
 def _readable(numbers: Floats) -> float:
     """A power of two that brings numbers near 1, and changes not a bit of a decision."""
     return float(2.0 ** -np.frexp(np.abs(numbers).max(initial=0.0))[1])
@@ -354,19 +287,28 @@ class Achievable(WholeRules):
         atoms: list[Atom] | None = None,
     ) -> None:
         self.evidence, self.counted = evidence, counted
-        self.pricer = Pricer(rates, counted)
+        book = counted.codebook
+        plain = not (book.measures or book.hides_strata) and counted.credit.of_classes
+        self.form: DiagonalForm | None = diagonal_form(rates) if plain else None
+        # The first stratum of each segment: with a form its only one.
+        self._stratum = np.unique(book.stratum_segment, return_index=True)[1]
         self.is_certain = counted.is_exact
         n, n_segments, n_scores = counted.n_classes, len(counted.segments), counted.n_columns
         assert n_scores is not None
         whole_rules = whole_rules or n_segments * n * len(rates) > _MOST_CONSTANTS
         by_values = bool(counted.score_columns.values)
         self._whole_rules = whole_rules
-        self.by_top = not whole_rules and not by_values and self._can_split(len(rates))
+        n_blocks = n_segments * (counted.n_scores or 1)
+        numbers = max(len(rates), len(book.strata) * n)
+        self.by_top = not (whole_rules or by_values) and n_blocks * numbers <= _MOST_BLOCKS
         stiff = n >= MANY_CLASSES and not self.by_top
         self.smoothing = _STIFF_SMOOTHING if stiff else _SMOOTHING
         self._blocks = ONE_BLOCK
         if self.by_top:
-            self._group = self._groups_of_tops(len(rates))
+            # Which classes on top share a block: none, unless the columns are too many.
+            n_tops = len(book.labels) if counted.credit.of_classes else counted.n_scores or 1
+            most = max(_MOST_COLUMNS // (n_segments * max(len(rates), 1) * n), 1)
+            self._group = np.arange(n_tops) * min(n_tops, most) // n_tops
             self._blocks = counted.blocks(self._group)
             if self._blocks.n * n >= _LARGE:
                 self.smoothing = _LARGE_SMOOTHING
@@ -378,20 +320,6 @@ class Achievable(WholeRules):
         self._rule: tuple[MixtureWeights, Rule] | None = None
         self._begun: list[MixtureWeights] | None = None
 
-    def _can_split(self, d: int) -> bool:
-        counted = self.counted
-        blocks = len(counted.segments) * (counted.n_scores or 1)
-        return bool(
-            blocks * max(d, len(counted.codebook.strata) * counted.n_classes) <= _MOST_BLOCKS
-        )
-
-    def _groups_of_tops(self, d: int) -> NDArray[np.int64]:
-        """Which classes on top share a block: none, unless the columns are too many."""
-        counted = self.counted
-        n = len(counted.codebook.labels) if counted.credit.of_classes else counted.n_scores or 1
-        most = _MOST_COLUMNS // (len(counted.segments) * max(d, 1) * counted.n_classes)
-        return np.asarray(np.arange(n) * min(n, max(most, 1)) // n, np.int64)
-
     # ------------------------------------------------------------------ the space
     def initial_columns(self, block: int) -> Sequence[int]:
         """All atoms so far; of what was gathered the constants and a start."""
@@ -402,11 +330,59 @@ class Achievable(WholeRules):
     @property
     def _features(self) -> Floats:
         if len(self._columns) == 0:
-            self._columns.add(self.pricer.constants(self._blocks))
+            self._columns.add(self._features_of_constants())
         return super()._features
 
+    def _features_of_constants(self) -> Floats:
+        """Features (n, blocks, d) of all constants: rows of each class, and of all."""
+        one, n = np.zeros(self.counted.n_rows, np.int64), self.counted.n_classes
+        held, out = self.counted.block_counts(one, self._blocks)[..., 0], []
+        for code in range(n):
+            here = np.arange(n) == code
+            if self.form is None:
+                out.append(self._of_counts(held[..., None] * here))
+            else:
+                every = held.sum(axis=-1, keepdims=True)
+                out.append(self._of_diagonals(held[..., :n] * here, every * here))
+        return np.array(out)
+
     def _counted_atom(self, number: int) -> Floats:
-        return self.pricer.features(self.atoms[number], self._blocks)
+        return self.block_features(self.atoms[number], self._blocks)
+
+    def block_features(self, atom: Atom, blocks: Blocks) -> Floats:
+        """What an atom adds to the features (blocks, d), block by block."""
+        response = self.response(atom)
+        if self.form is None:
+            return self._of_counts(self.counted.tensor_counts(response[0], blocks))
+        return self._of_diagonals(*self.counted.block_features(*response, blocks))
+
+    def _of_counts(self, counts: Floats) -> Floats:
+        return np.array([self.rates.of(c) for c in counts])
+
+    def _of_diagonals(self, diag: Floats, col: Floats) -> Floats:
+        """The constants of the features go to the first block."""
+        assert self.form is not None
+        out = self.form.features(diag, col)
+        out[0] += self.form.const
+        return out
+
+    def response(self, atom: Atom) -> tuple[Floats, ...]:
+        """The same as one matrix where costs have no diagonal form."""
+        if self.form is not None or atom.charge is None:
+            return atom.response
+        W, B = atom.matrix, atom.charge  # a baseline; posteriors sum to one
+        G = W[:, None, :] * np.eye(W.shape[1]) - B[:, None, :]
+        more = len(self.counted.score_columns.values) * G.shape[1]
+        return (np.pad(G, ((0, 0), (0, more), (0, 0))),)
+
+    def atom_for(self, slopes: Floats) -> Atom:
+        """The rule that maximises ``slopes @ v``; by diagonals in one pass where that can be."""
+        if self.form is None:
+            gains = self.rates.tensor(slopes)[:, : self.counted.n_classes]
+            return Atom(self.counted.loss_tensor(_readable(gains) * gains))
+        W, B = self.form.weights(slopes)
+        scale = _readable(W)
+        return Atom(scale * W[self._stratum], scale * B[self._stratum])
 
     def add(self, atom: Atom) -> int:
         """Take an atom in and return its number."""
@@ -421,7 +397,7 @@ class Achievable(WholeRules):
     def ask(self, slopes: Floats) -> int:
         """One oracle call: the number of the atom that maximises ``slopes @ v``."""
         self.limits.call()
-        return self.add(self.pricer.atom(slopes))
+        return self.add(self.atom_for(slopes))
 
     def features_of_constants(self) -> Floats:
         """Features (n, d): the first atoms."""

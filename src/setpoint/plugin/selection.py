@@ -165,7 +165,8 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[E
     if not evidence.has_labels:
         return "soft", "there are no labels"
     evidence = some_rows(evidence, min(_ENOUGH, _ENOUGH_NUMBERS // evidence.n_classes))
-    own, kinds = quick(options, _CALLS), ("soft", "label")
+    own = quick(options, _CALLS)
+    kinds: tuple[EvidenceKind, ...] = ("soft", "label")
     try:
         reached = [held_out(goal, evidence, partial(_rule, goal, own, kind)) for kind in kinds]
     except EmptyPopulationError:

@@ -99,7 +99,9 @@ class Task:
             raced = Race(self).run(averaged=not joint)
             # A model of group and class together is of the same kind.
             self.model, self.params, self.choice = raced.model, raced.params, raced.choice
-        fitted = self.by_joint_scores() if joint else self.by_scores(raced and raced.fitted)
+        fitted = (
+            self.by_joint_scores() if joint else self.by_scores(raced.fitted if raced else None)
+        )
         if raced is None:
             return fitted
         *model, report = fitted
@@ -129,8 +131,11 @@ class Task:
             fitted = self._cross_fitted(data.y, self.response, data.y)
         score = partial(self.response, fitted.model)
         inputs = data.judged.take(fitted.index)
-        others = {name: score(data.given[name].X) for name in inputs.tables if name is not None}
-        evidence = inputs.evidence({None: fitted.scores, **others})
+        scores = {
+            name: fitted.scores if name is None else score(data.given[name].X)
+            for name in inputs.tables
+        }
+        evidence = inputs.evidence(scores)
         if metric is not None:
             metric = rows_taken(metric, fitted.index, len(data.true))
         blocks = self._blocks(inputs, fitted.index)
@@ -158,9 +163,11 @@ class Task:
         if owner._fits_nothing:
             check_is_fitted(self.model)
             return CrossFit(self.model, response(self.model, X), None, None)
-        own = {"n_jobs": owner.n_jobs, "verbose": owner.verbose, "params": self.params}
+        own: dict[str, Any] = {"n_jobs": owner.n_jobs, "verbose": owner.verbose}
         splits = self.splits(stratify)
-        return cross_fit(self.model, X, y, splits, response, refit=self.refit, **own)
+        return cross_fit(
+            self.model, X, y, splits, response, refit=self.refit, params=self.params, **own
+        )
 
     def _check_scored(self, index: NDArray[np.int64]) -> None:
         """Refuse folds that leave out all rows of a group of the goal, before any fit."""
@@ -185,8 +192,9 @@ class Task:
         """The rule on these scores, with what the folds and the order of the rows say of it."""
         order = fitted.order_in_words(inputs.tables[None].labels)
         notes = (*self.notes, *self._unevenly_counted(fitted), *([order] if order else []))
-        scored = self.data.certifying and self.data.certifying.evidence(score)
-        more["certification"] = self.data.certification(self.owner, lambda _: scored)
+        if self.data.certifying is not None:
+            scored = self.data.certifying.evidence(score)
+            more["certification"] = self.data.certification(self.owner, lambda _: scored)
         more |= {"folds": fitted.folds, "notes": notes, "confidence": self.data.promised}
         try:
             return solve_evidence(inputs, evidence, self.options, **more)
@@ -228,7 +236,7 @@ class Task:
         joint = JointPosterior.of(rows)
         labels = joint.labels(rows)
         # How many rows of a label every fold wants.
-        n_folds = 5 if self.cv is None else self.cv if isinstance(self.cv, (int, np.integer)) else 2
+        n_folds = int(self.cv or 5) if isinstance(self.cv, (int, np.integer, type(None))) else 2
         fitted = self._cross_fitted(labels, joint, joint.for_folds(labels, n_folds))
         inputs = self.data.judged.take(fitted.index)
         kept = fitted.scores[counted_rows(inputs.tables[None].weight)]

@@ -85,7 +85,7 @@ def _search(
             for code in range(counted.n_classes):
                 for factor, offset in ((step, 0), (-step, 0), (0, step), (0, -step)):
                     trial = _moved(atom, segment, code, factor, offset)
-                    now = _worth(program, space.pricer.features(trial, ONE_BLOCK)[0])
+                    now = _worth(program, space.block_features(trial, ONE_BLOCK)[0])
                     left -= 1
                     if now < least:
                         atom, least = trial, now
@@ -263,7 +263,7 @@ class _Line:
         out = [space.atoms[k] for k in used] if len(used) == 1 else []
         slopes = self.program.score.gradient(self.found.v)
         if np.isfinite(slopes).all():
-            out.append(space.pricer.atom(slopes))
+            out.append(space.atom_for(slopes))
         return out
 
     def last(self, start: Atom) -> Atom | None:
@@ -304,7 +304,7 @@ class _Line:
     def _matrices(self, atom: Atom) -> tuple[Floats, ...]:
         """What an atom multiplies scores with, its largest number one."""
         own = self._constant(atom.code) if atom.code is not None else atom
-        found = self.space.pricer.response(own)
+        found = self.space.response(own)
         size = max(float(np.abs(x).max(initial=0.0)) for x in found) or 1.0
         return tuple(x / size for x in found)
 
