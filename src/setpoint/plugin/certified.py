@@ -10,27 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from setpoint import estimators, guarantees
 from setpoint.errors import InputError, InputTypeError
-from setpoint.estimators import (
-    GoalClassifier,
-    check_ranges,
-    content_of,
-    promised,
-    rows_key,
-)
 from setpoint.goals import Expression, Goal, as_goal
-from setpoint.guarantees import (
-    Guarantee,
-    Promise,
-    RuleTests,
-    Tried,
-    Unshown,
-    best_shown,
-    fixed_sequence,
-    holm,
-    number_of_try,
-    tests_on,
-)
 from setpoint.inputs import (
     CheckedData,
     ClassOrder,
@@ -83,7 +65,7 @@ class Certified:
     index: int = 0
 
     @property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> guarantees.Guarantee:
         """What is promised on new rows."""
         assert self.report.guarantee is not None
         return self.report.guarantee
@@ -184,12 +166,12 @@ def certify(
         raise InputError("`model`: the list is empty")
     first = candidates[0]
     if goal is None:
-        if not isinstance(first, GoalClassifier):
+        if not isinstance(first, estimators.GoalClassifier):
             raise InputTypeError(f"`goal` is missing: a {type(first).__name__} has none of its own")
         check_is_fitted(first)
         goal = first._goal()
     goal = as_goal(goal)
-    settings = promised(goal, confidence)
+    settings = estimators.promised(goal, confidence)
     if settings is None:
         raise InputError("`confidence` is a number above 0 and below 1, got None")
     if settings.guarantee == "approximate":
@@ -205,7 +187,7 @@ def certify(
     }  # fmt: skip
     if anew:
         inner = first.estimator_ if isinstance(first, PlugInClassifier) else first
-        label = first.positive_ if isinstance(first, GoalClassifier) else pos_label
+        label = first.positive_ if isinstance(first, estimators.GoalClassifier) else pos_label
         clf = PlugInClassifier(inner, goal, cv="prefit", pos_label=label, confidence=settings)
         clf.fit(X, y, datasets=datasets, **rows)
         return Certified(clf, clf.goal_report_)
@@ -215,7 +197,7 @@ def certify(
 
 def _has_scores_alone(model: Any) -> bool:
     """Whether a classifier gives scores and has no rule for a goal."""
-    return not isinstance(model, (GoalClassifier, Rule)) and any(
+    return not isinstance(model, (estimators.GoalClassifier, Rule)) and any(
         hasattr(model, name) for name in _SCORES
     )
 
@@ -235,7 +217,7 @@ def _as_they_are(
             "`for_next` goes with a new rule (`new_rule=True`), whose cut-off it moves"
         )
     first = candidates[0]
-    known = isinstance(first, GoalClassifier)
+    known = isinstance(first, estimators.GoalClassifier)
     classes = first._classes if known else classes_of(main.y, None, pos_label, goal=goal)
     sets = as_datasets(datasets)
     if main.sensitive_features is None and known:
@@ -244,18 +226,18 @@ def _as_they_are(
     given |= {name: _given(d) for name, d in sets.items()}
     inputs = CheckedData.check(goal, classes, given, None)
     linked = link(goal, inputs.rows.codebook)
-    check_ranges(settings, goal, inputs.tables)
-    tests = tests_on(Promise.of(linked, settings), inputs.rows)
+    estimators.check_ranges(settings, goal, inputs.tables)
+    tests = guarantees.tests_on(guarantees.Promise.of(linked, settings), inputs.rows)
     counted = [_counted(c, inputs, given, classes) for c in candidates]
     path = b"".join(one.confusion.counts.tobytes() for one in counted)
-    key = rows_key(content_of(main.X), inputs.kinds(None))
-    attempt = max(number_of_try(first, key, path), settings.attempt)
+    key = estimators.rows_key(estimators.content_of(main.X), inputs.kinds(None))
+    attempt = max(guarantees.number_of_try(first, key, path), settings.attempt)
     tests = tests.at_attempt(attempt)
     passed = _passing(tests, counted, ordered)
     kept = max(passed, key=lambda i: tests.score(counted[i].confusion), default=0)
     one = counted[kept]
     n = len(candidates)
-    guarantee = Guarantee(
+    guarantee = guarantees.Guarantee(
         "certified" if passed else "not certified",
         tests.promise.confidence,
         "one rule" if n == 1 else "list of rules" if ordered else "rules in no order",
@@ -268,10 +250,10 @@ def _as_they_are(
         assumptions=_SAFE,
     )
     if not passed and settings.on_uncertified == "raise":
-        raise refused(Unshown(guarantee, goal, best_shown(tests, counted)))
+        raise refused(guarantees.Unshown(guarantee, goal, guarantees.best_shown(tests, counted)))
     model = candidates[kept]
     report = with_guarantee(report_on(linked, one.confusion), guarantee)
-    if isinstance(model, GoalClassifier):
+    if isinstance(model, estimators.GoalClassifier):
         bound = replace(guarantee, binding=model._fingerprint)
         report = replace(report, rule=model.goal_report_.rule, guarantee=bound)
     return Certified(model, report, kept)
@@ -283,17 +265,19 @@ def _given(d: Dataset) -> GivenRows:
     )
 
 
-def _passing(tests: RuleTests, counted: list[Tried], ordered: bool) -> list[int]:
+def _passing(
+    tests: guarantees.RuleTests, counted: list[guarantees.Tried], ordered: bool
+) -> list[int]:
     """Which candidates are certified."""
     if ordered:
-        return list(range(fixed_sequence(map(tests.passes, counted))))
+        return list(range(guarantees.fixed_sequence(map(tests.passes, counted))))
     ratios = np.array([tests.ratio(one, len(counted)) for one in counted])
-    return np.flatnonzero(holm(ratios)).tolist()
+    return np.flatnonzero(guarantees.holm(ratios)).tolist()
 
 
 def _counted(
     candidate: Any, inputs: CheckedData, given: Mapping[str | None, GivenRows], classes: ClassOrder
-) -> Tried:
+) -> guarantees.Tried:
     """What a model or a rule does on all rows, and whether in expectation over draws."""
     drawn = _draws_anew(candidate)
     digest = getattr(candidate, "digest_", None)
@@ -303,19 +287,19 @@ def _counted(
             f"`X`: {100 * seen:.3g} % of these rows are among those that the model was fitted on; "
             "rows that certify take no part in anything else"
         )
-    if isinstance(candidate, GoalClassifier):
+    if isinstance(candidate, estimators.GoalClassifier):
         check_is_fitted(candidate)
         candidate._check_deferring(inputs.goal)
     found = {name: _decided(candidate, given[name], classes, drawn) for name in inputs.tables}
     if drawn:  # a rule that decides every row, and a goal about rules that may defer
         more = len(inputs.answers) - next(iter(found.values())).shape[1]
         found = {name: np.pad(shares, ((0, 0), (0, more))) for name, shares in found.items()}
-    return Tried(inputs.rows.decided(inputs.joined(found)), drawn)
+    return guarantees.Tried(inputs.rows.decided(inputs.joined(found)), drawn)
 
 
 def _draws_anew(candidate: Any) -> bool:
     """Whether decisions are not a function of the row."""
-    if isinstance(candidate, GoalClassifier):
+    if isinstance(candidate, estimators.GoalClassifier):
         check_is_fitted(candidate)
         return candidate.rule_.randomized and candidate.draw == "random"
     return isinstance(candidate, Rule) and candidate.randomized
@@ -335,9 +319,9 @@ def _decided(candidate: Any, rows: GivenRows, classes: ClassOrder, drawn: bool) 
         decide = candidate.distribution if drawn else candidate.decide
         return np.asarray(decide(rows.X, segments))
     looks = {}
-    if isinstance(candidate, GoalClassifier) and candidate.rule_.needs_segments:
+    if isinstance(candidate, estimators.GoalClassifier) and candidate.rule_.needs_segments:
         looks["sensitive_features"] = rows.sensitive_features
-    defers = isinstance(candidate, GoalClassifier) and candidate._defers
+    defers = isinstance(candidate, estimators.GoalClassifier) and candidate._defers
     if drawn:
         shares = np.asarray(candidate.decision_distribution(rows.X, **looks))
         order = np.append(classes.order, len(classes.order)) if defers else classes.order

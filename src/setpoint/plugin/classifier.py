@@ -17,20 +17,12 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from setpoint import inputs
 from setpoint.array_types import Floats
 from setpoint.counts import Evidence
 from setpoint.errors import GoalError, InputError
 from setpoint.estimators import GoalClassifier, Progress, SearchParameters, open_fit
 from setpoint.goals import Goal, as_goal
-from setpoint.inputs import (
-    ClassOrder,
-    Dataset,
-    DecideOn,
-    classes_of,
-    digests_of,
-    refuse_masked,
-    some,
-)
 from setpoint.plugin.exploring import frontier_of_evidence
 from setpoint.plugin.fit.crossfit import Response
 from setpoint.plugin.fit.fitting import Task, adapted, available_columns, naming_groups_in
@@ -317,8 +309,8 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
         self.posterior_, self.scorer_, self.evidence_ = posterior, None, None
         self._keep(found, report)
         self.largest_segment_ = int(np.argmax(found.evidence.segment_weights))
-        given = Dataset(X, sensitive_features=sensitive_features, baseline=baseline)
-        self._sign(digests_of({"": given}))
+        given = inputs.Dataset(X, sensitive_features=sensitive_features, baseline=baseline)
+        self._sign(inputs.digests_of({"": given}))
         return self
 
     def _frontier_on(
@@ -496,13 +488,13 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
             )
         super()._check_fit(goal, X, solver)
 
-    def _classes_for(self, goal: Goal, y: Any, weight: Floats | None) -> ClassOrder:
-        classes = classes_of(y, None, self.pos_label, goal=goal)
+    def _classes_for(self, goal: Goal, y: Any, weight: Floats | None) -> inputs.ClassOrder:
+        classes = inputs.classes_of(y, None, self.pos_label, goal=goal)
         if len(classes.labels) > 2 and waits_for_class(goal):
             raise GoalError(
                 f"Only binary classification is supported by the goal '{goal}': it refers to a "
                 f"positive class, and y holds {len(classes.labels)} classes "
-                f"({some(list(classes.labels))}); name one with label=, "
+                f"({inputs.some(list(classes.labels))}); name one with label=, "
                 "or reduce over the classes, as in recall.min()"
             )
         label = self._answers.defer_label
@@ -514,15 +506,15 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
         if len(classes.labels) > 2 and goal.is_blackbox:
             raise GoalError(
                 f"Only binary classification is supported for a BlackBox: y holds "
-                f"{len(classes.labels)} classes ({some(list(classes.labels))})"
+                f"{len(classes.labels)} classes ({inputs.some(list(classes.labels))})"
             )
         return classes
 
-    def _decides_on(self, goal: Goal, given: Any, X: Any) -> DecideOn:
+    def _decides_on(self, goal: Goal, given: Any, X: Any) -> inputs.DecideOn:
         return available_columns(self.decide_on, goal, given, X)[0]
 
     def _scores(self, X: Any) -> Floats:
-        refuse_masked(X, "`X`")
+        inputs.refuse_masked(X, "`X`")
         if self.scorer_ is not None:
             return self.scorer_.scores(X)
         return self._response(self.estimator_, X)

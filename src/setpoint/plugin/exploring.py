@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from setpoint import explorer, search
 from setpoint.array_types import Codes, Floats
 from setpoint.counts import Column, Evidence
 from setpoint.errors import (
@@ -21,21 +22,6 @@ from setpoint.errors import (
     quoted,
 )
 from setpoint.estimators import GoalClassifier
-from setpoint.explorer import (
-    Explorer,
-    Marker,
-    ScoredRows,
-    by_columns,
-    cautions,
-    check_curve,
-    joined,
-    markers_of,
-    names_of,
-    payload_of,
-    scored_rows,
-    share_of,
-    split_rows,
-)
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
     CheckedData,
@@ -55,15 +41,6 @@ from setpoint.plugin.selection import solve_evidence
 from setpoint.plugin.solvers.searching import explored
 from setpoint.report import GoalReport, cutoffs_of, rule_facts
 from setpoint.rules import Rule, segment_in_words
-from setpoint.search import (
-    Frontier,
-    Randomized,
-    Vary,
-    frontier_exact,
-    levels_of,
-    trace_frontier,
-    vary_of,
-)
 
 # --- The best objective as one bound moves --------------------------------------------------------
 
@@ -75,16 +52,16 @@ def frontier(
     source: GoalClassifier | Evidence,
     goal: Any = None,
     *,
-    vary: Vary = None,
+    vary: search.Vary = None,
     values: Any = None,
-    randomized: Randomized | None = None,
+    randomized: search.Randomized | None = None,
     X: Any = None,
     y: Any = None,
     sample_weight: Any = None,
     sensitive_features: Any = None,
     baseline: Any = None,
     datasets: Mapping[str, Any] | None = None,
-) -> Frontier:
+) -> search.Frontier:
     """The best objective as the bound of one constraint moves, the others kept.
 
     What would it cost to ask for more? For a rule that is one threshold all breakpoints are
@@ -161,21 +138,21 @@ def frontier(
 def frontier_of_evidence(
     goal: Goal,
     evidence: Evidence,
-    vary: Vary,
+    vary: search.Vary,
     values: Any,
     *,
-    randomized: Randomized,
+    randomized: search.Randomized,
     soft: bool = True,
     tol: float = 1e-4,
-) -> Frontier:
+) -> search.Frontier:
     """The frontier on rows with scores; or with posteriors, `soft` in the place of labels."""
     if evidence.n_scores is None:
-        return frontier_exact(goal, evidence, vary, values, randomized=randomized, tol=tol)
+        return search.frontier_exact(goal, evidence, vary, values, randomized=randomized, tol=tol)
     gap = 0.5 * tol
-    goal, i = vary_of(goal, vary)
-    levels = levels_of(values)
+    goal, i = search.vary_of(goal, vary)
+    levels = search.levels_of(values)
     space, program = explored(goal, evidence, soft=soft, gap=gap)
-    found = trace_frontier(space, program, i, levels, _POINTS, gap)
+    found = search.trace_frontier(space, program, i, levels, _POINTS, gap)
     return found if space.is_certain else replace(found, gaps=np.full(len(found.bounds), np.inf))
 
 
@@ -199,7 +176,7 @@ def explore(
     check: float | Mapping[str, Any] | None = None,
     rule: Rule | None = None,
     other_goal: Goal | Expression | str | None = None,
-) -> Explorer:
+) -> explorer.Explorer:
     """A page on which the bounds of a goal are dragged, and what follows is seen at once.
 
     The page is one file without any request to the network. It holds the tally of counts along
@@ -265,51 +242,57 @@ def explore(
     goal.require_formula("explore shows goals with a formula")
     if other is not None:
         other.require_formula("explore shows goals with a formula")
-    both, names, share = joined(goal, other), names_of(by), share_of(check)
+    both, names, share = (
+        explorer.joined(goal, other),
+        explorer.names_of(by),
+        explorer.share_of(check),
+    )
     if rule is not None and not isinstance(rule, Rule):
         raise InputTypeError(f"`rule` is a Rule, such as clf.rule_, found {type(rule).__name__}")
     known = classes_of(y, None, pos_label, goal=goal if np.ndim(scores) > 1 else None)
     if len(known.labels) > 2 or both.defers:
-        check_curve(both, len(known.labels))
+        explorer.check_curve(both, len(known.labels))
     values = one_score(scores, known)
     sides = sample_weight, sensitive_features, baseline
     given = GivenRows(len(values), y, *sides, beside=(scores, "scores"))
     inputs = CheckedData.check(both, known, {None: given}, None)
     inputs.require_values()
     weight = inputs.tables[None].weight
-    columns = by_columns(names, given.sensitive_features, len(values), None, weight)
+    columns = explorer.by_columns(names, given.sensitive_features, len(values), None, weight)
     held = None if not isinstance(check, Mapping) else _held(check, both, known, inputs, names)
     others = None if held is None else held[2]
-    rows = scored_rows(inputs, values, both, names, columns, _GIVEN, others)
+    rows = explorer.scored_rows(inputs, values, both, names, columns, _GIVEN, others)
     markers = _markers(rule, rows, inputs)
     checked = None
     if held is not None:
         where = "The rows held out, as given."
         try:
-            checked = scored_rows(*held[:2], both, names, held[2], where, columns)
+            checked = explorer.scored_rows(*held[:2], both, names, held[2], where, columns)
         except EmptyPopulationError as error:
             raise InputError(f"`check`: {error}") from None
     elif share is not None:
-        rows, checked, index = split_rows(rows, share)
+        rows, checked, index = explorer.split_rows(rows, share)
         markers = [replace(m, share=m.share[index]) for m in markers]
-    return Explorer(
-        payload_of(
+    return explorer.Explorer(
+        explorer.payload_of(
             [goal] if other is None else [goal, other],
             rows,
             markers=markers,
             check=checked,
-            warnings=cautions(both, [*both.needs.measures.get(None, {})]),
+            warnings=explorer.cautions(both, [*both.needs.measures.get(None, {})]),
         )
     )
 
 
-def _markers(rule: Rule | None, rows: ScoredRows, inputs: CheckedData) -> list[Marker]:
+def _markers(
+    rule: Rule | None, rows: explorer.ScoredRows, inputs: CheckedData
+) -> list[explorer.Marker]:
     """Today's rule and the deployed model, where they are known."""
     share = None
     if rule is not None:
         scores, codes = rows.evidence.scores, _codes_of(rule, inputs)
         share = np.asarray(rule.distribution(scores, codes))[:, 1]
-    return markers_of(rows, inputs.classes.labels, rule, share)
+    return explorer.markers_of(rows, inputs.classes.labels, rule, share)
 
 
 def _codes_of(rule: Rule, inputs: CheckedData) -> Codes | None:
@@ -363,7 +346,7 @@ def _held(
         )  # fmt: skip
         held = CheckedData.check(goal, known, {None: given}, None)
         weight = held.tables[None].weight
-        columns = by_columns(by, given.sensitive_features, len(values), None, weight)
+        columns = explorer.by_columns(by, given.sensitive_features, len(values), None, weight)
     except InputError as error:
         raise InputError(f"`check`: {error}") from None
     return replace(held, codebook=inputs.rows.codebook), values, columns

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from setpoint import search, solvers
 from setpoint.array_types import Floats
 from setpoint.blackbox import Smooth
 from setpoint.counts import ONE_BLOCK, Blocks, Confusion, Evidence
@@ -17,27 +18,6 @@ from setpoint.goals import Goal
 from setpoint.parameters import SATISFIED, check
 from setpoint.program import DiagonalForm, Program, RateTable, diagonal_form
 from setpoint.rules import Argmax, PerSegment, Rule, ValueAware, mixture, per_segment
-from setpoint.search import (
-    AchievableSet,
-    FeatureTable,
-    Limits,
-    MixtureWeights,
-    Optimum,
-    Priced,
-    Randomized,
-    TracePoint,
-    measure,
-)
-from setpoint.solvers import (
-    WITHOUT_FORMULA,
-    ColumnGeneration,
-    PostShift,
-    SearchLimits,
-    Solver,
-    solver_of,
-    solvers_of,
-    takes,
-)
 
 # --- The choices of the user: what ``solve`` and ``PlugInClassifier`` have in common --------------
 
@@ -46,8 +26,8 @@ EvidenceKind: TypeAlias = Literal["auto", "label", "soft"]
 
 BASELINES = ("argmax", "balanced")
 """Rules that do not look at the goal."""
-SOLVERS = solvers_of("plugin")
-_AS_IT_COMES, _TOL = SearchLimits(), 1e-4
+SOLVERS = solvers.solvers_of("plugin")
+_AS_IT_COMES, _TOL = solvers.SearchLimits(), 1e-4
 
 
 @dataclass(frozen=True)
@@ -56,10 +36,10 @@ class Options:
 
     solver: Annotated[str, SOLVERS] = "auto"
     evidence: EvidenceKind = "auto"
-    randomized: Annotated[Randomized, (False, "auto", True)] = "auto"
+    randomized: Annotated[search.Randomized, (False, "auto", True)] = "auto"
     on_infeasible: Literal["raise", "nearest"] = "raise"
-    limits: Annotated[SearchLimits, SearchLimits] = _AS_IT_COMES
-    progress: Callable[[TracePoint], None] | None = None
+    limits: Annotated[solvers.SearchLimits, solvers.SearchLimits] = _AS_IT_COMES
+    progress: Callable[[search.TracePoint], None] | None = None
     smooth: Smooth = "auto"
     oracle: Any = None
     started: float | None = None
@@ -77,15 +57,18 @@ class Options:
 
     @classmethod
     def of(
-        cls, solver: str | Solver, limits: SearchLimits | None = None, **options: Any
+        cls,
+        solver: str | solvers.Solver,
+        limits: solvers.SearchLimits | None = None,
+        **options: Any,
     ) -> Options:
         """The options with a solver's own parameters."""
-        value = solver_of(solver, "plugin")
-        own = {"smooth": value.smooth} if isinstance(value, PostShift) else {}
-        oracle = value.oracle if isinstance(value, ColumnGeneration) else None
+        value = solvers.solver_of(solver, "plugin")
+        own = {"smooth": value.smooth} if isinstance(value, solvers.PostShift) else {}
+        oracle = value.oracle if isinstance(value, solvers.ColumnGeneration) else None
         # A learner decides by itself, with or without posteriors of the model.
         name = "auto" if oracle is not None else value.name
-        out = cls(name, limits=SearchLimits.of(limits), oracle=oracle, **own, **options)
+        out = cls(name, limits=solvers.SearchLimits.of(limits), oracle=oracle, **own, **options)
         value.limited(out.limits)
         return out
 
@@ -102,9 +85,11 @@ class Options:
                 name = "column-generation" if self.oracle is not None else self.solver
                 raise InputError(
                     f"`solver={name!r}` needs a formula, and {goal.objective} has none; "
-                    f"{WITHOUT_FORMULA}"
+                    f"{solvers.WITHOUT_FORMULA}"
                 )
-            out = replace(self, solver="post-shift", limits=PostShift().limited(self.limits))
+            out = replace(
+                self, solver="post-shift", limits=solvers.PostShift().limited(self.limits)
+            )
         if self.limits.evaluations is not None and not goal.is_blackbox:
             raise InputError(
                 "`limits`: evaluations are those of a metric without a formula, and "
@@ -114,8 +99,8 @@ class Options:
             return out
         if goal.constraints:
             raise GoalError(
-                f"{takes('post-shift', asked=True)}, and '{goal}' has constraints; "
-                f"{takes('auto', asked=True)}"
+                f"{solvers.takes('post-shift', asked=True)}, and '{goal}' has constraints; "
+                f"{solvers.takes('auto', asked=True)}"
             )
         if goal.needs.datasets:
             raise GoalError(
@@ -132,8 +117,8 @@ class Options:
         """Whether rules are sought over posteriors, not over one score of two classes."""
         if n_classes > 2 and self.solver == "exact":
             raise ShapeError(
-                f"{takes('exact', asked=True)}, and y holds {n_classes}; "
-                f"{takes('column-generation')}, and certifies its rules with soft evidence"
+                f"{solvers.takes('exact', asked=True)}, and y holds {n_classes}; "
+                f"{solvers.takes('column-generation')}, and certifies its rules with soft evidence"
             )
         if n_classes > 2 and self.solver == "post-shift":
             raise ShapeError(
@@ -143,10 +128,12 @@ class Options:
         other = self.solver not in ("auto", "exact", "post-shift") or self.evidence == "soft"
         return n_classes > 2 or other
 
-    def watch(self, most: int | None = None) -> Limits:
+    def watch(self, most: int | None = None) -> search.Limits:
         """What ends one search, `most` calls by default; its clock is the solve's, or its own."""
         given = self.limits
-        limits = Limits(given.calls or most, given.seconds, self.progress, stopped=self.stopped)
+        limits = search.Limits(
+            given.calls or most, given.seconds, self.progress, stopped=self.stopped
+        )
         limits.started = limits.started if self.started is None else self.started
         return limits
 
@@ -213,7 +200,7 @@ _LARGE = 5000
 """From so many constants of blocks on a linear program takes longer than several calls."""
 
 
-class WholeRules(AchievableSet):
+class WholeRules(search.AchievableSet):
     """The achievable features of a goal by whole rules, the atoms, and parts of them by block."""
 
     evidence: Evidence
@@ -222,9 +209,9 @@ class WholeRules(AchievableSet):
     frozen = False
     atoms: list[Any]
 
-    def __init__(self, rates: RateTable, limits: Limits | None, n_blocks: int = 1) -> None:
+    def __init__(self, rates: RateTable, limits: search.Limits | None, n_blocks: int = 1) -> None:
         super().__init__(rates, limits)
-        self._columns = FeatureTable(n_blocks, self.d)
+        self._columns = search.FeatureTable(n_blocks, self.d)
         self.n_blocks = n_blocks
 
     @abstractmethod
@@ -254,19 +241,19 @@ class WholeRules(AchievableSet):
         """Features (d,) of one atom for all rows."""
         return np.asarray(self._features[atom].sum(axis=0))
 
-    def price(self, slopes: Floats) -> Priced:
+    def price(self, slopes: Floats) -> search.Priced:
         """One oracle call; of each block the best column of all atoms so far."""
         if not self.frozen:
             self.ask(slopes)
         values = self._features @ slopes
         best = values.argmax(axis=0)
-        return Priced(best, values[best, np.arange(self.n_blocks)])
+        return search.Priced(best, values[best, np.arange(self.n_blocks)])
 
-    def draw_among(self, weights: dict[int, float]) -> MixtureWeights:
+    def draw_among(self, weights: dict[int, float]) -> search.MixtureWeights:
         """The choice that draws among whole atoms."""
         return [dict(weights) for _ in range(self.n_blocks)]
 
-    def constants(self) -> list[MixtureWeights]:
+    def constants(self) -> list[search.MixtureWeights]:
         """One class for everybody, class by class: the first atoms."""
         return [self.draw_among({code: 1.0}) for code in range(self.counted.n_classes)]
 
@@ -282,7 +269,7 @@ class Achievable(WholeRules):
         evidence: Evidence,
         counted: Evidence,
         *,
-        limits: Limits | None = None,
+        limits: search.Limits | None = None,
         whole_rules: bool = False,
         atoms: list[Atom] | None = None,
     ) -> None:
@@ -317,8 +304,8 @@ class Achievable(WholeRules):
         super().__init__(rates, limits, self._blocks.n)
         constants = [Atom.constant(code, n_segments, n_scores, n) for code in range(n)]
         self.atoms = constants if atoms is None else atoms
-        self._rule: tuple[MixtureWeights, Rule] | None = None
-        self._begun: list[MixtureWeights] | None = None
+        self._rule: tuple[search.MixtureWeights, Rule] | None = None
+        self._begun: list[search.MixtureWeights] | None = None
 
     # ------------------------------------------------------------------ the space
     def initial_columns(self, block: int) -> Sequence[int]:
@@ -351,10 +338,10 @@ class Achievable(WholeRules):
 
     def block_features(self, atom: Atom, blocks: Blocks) -> Floats:
         """What an atom adds to the features (blocks, d), block by block."""
-        response = self.response(atom)
+        first, *charge = self.response(atom)
         if self.form is None:
-            return self._of_counts(self.counted.tensor_counts(response[0], blocks))
-        return self._of_diagonals(*self.counted.block_features(*response, blocks))
+            return self._of_counts(self.counted.tensor_counts(first, blocks))
+        return self._of_diagonals(*self.counted.block_features(first, charge[0], blocks))
 
     def _of_counts(self, counts: Floats) -> Floats:
         return np.array([self.rates.of(c) for c in counts])
@@ -423,21 +410,21 @@ class Achievable(WholeRules):
         out.frozen = True
         return out
 
-    def gathered(self, start: MixtureWeights | None = None) -> Achievable:
+    def gathered(self, start: search.MixtureWeights | None = None) -> Achievable:
         """The atoms so far and no others, from the constants and a start: asking costs no call."""
-        out = self.within(Limits())
+        out = self.within(search.Limits())
         out.frozen = out.is_certain = True  # all columns are looked through
         out._begun = [*self.constants(), *([] if start is None else [start])]
         return out
 
     # ------------------------------------------------------------------ rules
-    def rule(self, choice: MixtureWeights) -> Rule:
+    def rule(self, choice: search.MixtureWeights) -> Rule:
         """Mixtures of atoms, by segment and by the class on top; the last one is kept."""
         if self._rule is None or self._rule[0] is not choice:
             self._rule = choice, self._rule_of(choice)
         return self._rule[1]
 
-    def _rule_of(self, choice: MixtureWeights) -> Rule:
+    def _rule_of(self, choice: search.MixtureWeights) -> Rule:
         n_segments = len(self.counted.segments)
         width = self.n_blocks // n_segments or 1
         rules = []
@@ -471,12 +458,12 @@ class Achievable(WholeRules):
         merged = self.counted.n_rows < self.evidence.n_rows
         return self.evidence if merged else self.counted
 
-    def confusion(self, choice: MixtureWeights) -> Confusion:
+    def confusion(self, choice: search.MixtureWeights) -> Confusion:
         """Counted by labels."""
         return self._rows.confusion(self.rule(choice))
 
     def expected(
-        self, program: Program, choice: MixtureWeights
+        self, program: Program, choice: search.MixtureWeights
     ) -> tuple[float, float, float | None] | None:
         """What the posteriors say, where they are counted."""
         if not self.counted.credit.by_posteriors:
@@ -485,7 +472,7 @@ class Achievable(WholeRules):
         objective, violation = float(program.value(v)), float(program.violation(v))
         return objective, violation, self._rows.miscalibration(self.rule(choice))
 
-    def randomized_share(self, choice: MixtureWeights) -> float:
+    def randomized_share(self, choice: search.MixtureWeights) -> float:
         """The weight of rows that are not decided for certain."""
         return self._rows.undecided(self.rule(choice))
 
@@ -496,10 +483,10 @@ class Achievable(WholeRules):
 _SWEEPS = 20
 
 
-def best_atom(space: WholeRules, program: Program) -> Optimum:
+def best_atom(space: WholeRules, program: Program) -> search.Optimum:
     """Of the whole rules seen so far the best feasible one, else the nearest to it."""
     k = best_of(program, features_of_atoms(space))
-    return measure(space, program, space.draw_among({k: 1.0}))
+    return search.measure(space, program, space.draw_among({k: 1.0}))
 
 
 def features_of_atoms(space: WholeRules) -> Floats:
@@ -507,7 +494,9 @@ def features_of_atoms(space: WholeRules) -> Floats:
     return np.array([space.features_of(k) for k in range(len(space.atoms))])
 
 
-def round_choice(space: WholeRules, program: Program, choice: MixtureWeights) -> Optimum:
+def round_choice(
+    space: WholeRules, program: Program, choice: search.MixtureWeights
+) -> search.Optimum:
     """Each block's likeliest column, then changed block by block while that helps."""
     at = [max(part, key=lambda k: part[k]) for part in choice]
     features = np.stack([space.columns(b, space.initial_columns(b)) for b in range(space.n_blocks)])
@@ -520,7 +509,7 @@ def round_choice(space: WholeRules, program: Program, choice: MixtureWeights) ->
             at[b], total = k, rest + features[b, k]
         if at == before or space.limits.is_late:
             break
-    return measure(space, program, [{k: 1.0} for k in at])
+    return search.measure(space, program, [{k: 1.0} for k in at])
 
 
 def best_of(program: Program, v: Floats, present: int | None = None) -> int:

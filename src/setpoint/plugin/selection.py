@@ -13,15 +13,11 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from setpoint import estimators
 from setpoint.array_types import Codes, Floats
 from setpoint.blackbox import BudgetedMetric, FormulaMetric, RowMetric, smoothed_threshold
 from setpoint.counts import N_FOLDS, Confusion, Evidence, folds_of, in_order, merged
 from setpoint.errors import EmptyPopulationError, GoalError, warn_caller
-from setpoint.estimators import (
-    decide,
-    heard,
-    split_scored,
-)
 from setpoint.goals import Goal
 from setpoint.guarantees import Certification
 from setpoint.inputs import CheckedData, CheckedTable
@@ -328,12 +324,14 @@ def shift_rule(
     """The rule that smoothed post-shift finds."""
     n_segments = len(evidence.segments)
     segments = evidence.rows.segment if n_segments > 1 else None
-    own: dict[str, Any] = {"weight": evidence.rows.weight, "segments": segments}
-    search = partial(smoothed_threshold, scores=evidence.scores, smooth=options.smooth, **own)
+    rows = {"scores": evidence.scores, "weight": evidence.rows.weight, "segments": segments}
+    own: dict[str, Any] = {**rows, "smooth": options.smooth}
     metric = given or FormulaMetric.of(goal, evidence.rows, np.arange(evidence.n_rows))
     if isinstance(metric, FormulaMetric):
         sense, sweep = metric.sense, metric.sweep
-        found = search(metric, sweep=lambda scores, moving: sense * sweep(scores, moving))
+        found = smoothed_threshold(
+            metric, **own, sweep=lambda scores, moving: sense * sweep(scores, moving)
+        )
     else:
         budget, most = options.limits.evaluations, _MOST_CALLS
         if budget is not None:
@@ -343,10 +341,10 @@ def shift_rule(
         metered = BudgetedMetric(metric, budget, limits)
         # A metric of the ranking shows itself at once.
         few = min(most, _FEW_CALLS) if metric.takes == "scores" else most
-        found = search(metered, most=few, limits=limits)
+        found = smoothed_threshold(metered, **own, most=few, limits=limits)
         if few < most and not found.constant:
             with limits.keeping(found):
-                found = search(metered, most=most, limits=limits)
+                found = smoothed_threshold(metered, **own, most=most, limits=limits)
     n_cuts = len(found.gains)
     why = f"the best of {n_cuts} cut-offs"
     if found.window:
@@ -428,13 +426,13 @@ def solve_evidence(
     table: CheckedTable | None = inputs.tables[None]
     if confidence is not None and certification is None:
         whole = options.randomized is False and not inputs.sees
-        evidence, certification, table = split_scored(
+        evidence, certification, table = estimators.split_scored(
             linked, evidence, table, confidence, whole=whole, blocks=blocks
         )
     find = RuleFinder(linked, evidence, options, inputs.sees, counted, metric)
-    with heard() as caught:
+    with estimators.heard() as caught:
         found = find()
-    return decide(
+    return estimators.decide(
         linked,
         found,
         caught,

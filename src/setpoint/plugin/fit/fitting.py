@@ -14,20 +14,11 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from setpoint import estimators
 from setpoint.array_types import Codes, Floats
 from setpoint.blackbox import measured_on, rows_taken
 from setpoint.counts import Evidence, counted_rows
 from setpoint.errors import EmptyPopulationError, GoalError, InputError
-from setpoint.estimators import (
-    FitData,
-    Fold,
-    Progress,
-    content_of,
-    decide,
-    given_rows,
-    heard,
-    same_content,
-)
 from setpoint.goals import TABLE, Goal, Metric, walk
 from setpoint.inputs import CheckedData, DecideOn, column_names, in_frame, some
 from setpoint.plugin.fit.candidates import ModelChoice
@@ -70,10 +61,10 @@ class Task:
     def __init__(
         self,
         owner: PlugInClassifier,
-        data: FitData,
+        data: estimators.FitData,
         given: Any,
         params: Mapping[str, Any],
-        progress: Progress,
+        progress: estimators.Progress,
     ) -> None:
         self.owner, self.data = owner, data
         self.options = replace(owner._options(data.solver), progress=progress).settled(data.goal)
@@ -115,7 +106,7 @@ class Task:
         )
         return *model, report
 
-    def splits(self, by: Any) -> list[Fold]:
+    def splits(self, by: Any) -> list[estimators.Fold]:
         """The folds, drawn once."""
         splits = splits_of(self.cv, self.data.X, by, self.refit, self.seed, self.split_params)
         self._check_scored(np.unique(np.concatenate([test for _, test in splits])))
@@ -152,7 +143,9 @@ class Task:
                 "sets: rows that are in several of them could choose the rule and certify it; give "
                 "rows of their own to certify with (`certify_on`)"
             )
-        found = same_content(content_of(self.data.X), self.data.judged.kinds(None))
+        found = estimators.same_content(
+            estimators.content_of(self.data.X), self.data.judged.kinds(None)
+        )
         if found is None:
             return None
         own = found if index is None else found[index]
@@ -284,10 +277,10 @@ class Task:
         training = learner, everything.take(train), X_train, X
         space = Retraining(program.table, evidence, *training, limits=limits)
         started = now()
-        with heard() as caught:
+        with estimators.heard() as caught:
             found = search_space(space, program, self.options)
         why = f"a {type(learner).__name__} trained at each call; {found.why}"
-        found, report = decide(
+        found, report = estimators.decide(
             linked, replace(found, why=why), caught, started=started, family="plugin", notes=notes
         )
         scorer, rule = space.finish(found.choice)
@@ -309,7 +302,7 @@ def adapted(
     solver = "auto" if options.solver in ("exact", "post-shift") else options.solver
     options = replace(options, solver=solver, evidence="soft")
     require_label_free(goal)
-    rows = given_rows(classifier, goal, X, None, None, sensitive_features, baseline)
+    rows = estimators.given_rows(classifier, goal, X, None, None, sensitive_features, baseline)
     decide_on, notes = available_columns(classifier.decide_on, goal, sensitive_features, X)
     inputs = CheckedData.check(goal, classifier._classes, rows, decide_on, unlabelled=True)
     response = Response(classifier._answers.method, classifier._classes, posterior=True)

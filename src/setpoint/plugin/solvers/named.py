@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint import search
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, ShapeError
 from setpoint.plugin.problem import Achievable
@@ -35,15 +36,6 @@ from setpoint.program import (
     algebra,
     without_auxiliaries,
 )
-from setpoint.search import (
-    AchievableSet,
-    IncrementalLP,
-    InfeasibleMasterError,
-    Optimum,
-    best_mixture,
-    nearest_trusted,
-    tangent,
-)
 from setpoint.solvers import takes
 
 # --- A goal as the confusion-matrix paper writes it -----------------------------------------------
@@ -54,7 +46,7 @@ class GoalLosses:
 
     def __init__(
         self,
-        space: AchievableSet,
+        space: search.AchievableSet,
         program: Program,
         solver: str,
         score: RateFunction | None = None,
@@ -124,13 +116,16 @@ _NEAR = 1e-7
 
 
 def recombine(
-    space: Achievable, program: Program, best: Optimum | None = None, method: str = "recombined"
-) -> Optimum:
+    space: Achievable,
+    program: Program,
+    best: search.Optimum | None = None,
+    method: str = "recombined",
+) -> search.Optimum:
     """The best mixture of the columns gathered, from the best so far, without any oracle call."""
     start = None if best is None else best.choice
-    choice = best_mixture(space.gathered(start), program, _NEAR).choice
+    choice = search.best_mixture(space.gathered(start), program, _NEAR).choice
     v = space.features(choice)
-    return Optimum(choice, v, float(program.score.value(v)), method=method)
+    return search.Optimum(choice, v, float(program.score.value(v)), method=method)
 
 
 _FIRST = 16
@@ -148,7 +143,7 @@ class Exploration:
         self.space, self.program, self.method = space, program, method
         self.calls, self.gap, self.made = calls, gap, 0
         self.bound = INF
-        self.best: Optimum | None = None
+        self.best: search.Optimum | None = None
         self._next, self._recorded = _FIRST, (0, INF)
 
     def ask(self, L: Floats) -> Floats:
@@ -170,7 +165,7 @@ class Exploration:
         """Whether there is more to ask; `v` is where the algorithm stands, for the trace."""
         if self.made >= self._next:
             self._next *= 2
-            with suppress(InfeasibleMasterError):
+            with suppress(search.InfeasibleMasterError):
                 self.best = recombine(self.space, self.program, self.best, self.method)
                 self._record(self.best.v)
         best = self.best
@@ -179,7 +174,7 @@ class Exploration:
         closed = best is not None and self.bound - best.value <= self.gap
         return self.made < self.calls and not closed
 
-    def finish(self) -> Optimum:
+    def finish(self) -> search.Optimum:
         """Recombine all that was gathered, at the end or at a limit."""
         method, stopped = f"{self.method}, recombined", self.space.limits.stopped
         mixed = recombine(self.space, self.program, self.best, method)
@@ -208,7 +203,7 @@ class Slack:
     ) -> None:
         self.losses = losses
         self._builder = losses.program.row_builder()
-        self._lp = IncrementalLP()
+        self._lp = search.IncrementalLP()
         self._columns: dict[int, int] = {}
         for j, (low, high) in enumerate(zip(losses.low, losses.high, strict=True)):
             self._columns[j] = self._lp.add_column(np.zeros(0), low, high)
@@ -233,7 +228,7 @@ class Slack:
         for _ in range(_CUT_ROUNDS):
             solved = self._lp.solve()
             if solved is None:
-                raise InfeasibleMasterError(np.zeros(0))
+                raise search.InfeasibleMasterError(np.zeros(0))
             value, x, _ = solved
             xi = self.losses.into_box(x[: len(cost)])
             if not self._cut(xi, x, costs / scale):
@@ -270,7 +265,7 @@ class Slack:
 
     def _touch(self, f: RateFunction, under: int | None, at: Floats) -> Affine:
         """Keep a tangent of the function, which lies below it, under the same variable."""
-        line = tangent(f, nearest_trusted(f, at, self.losses.middle))
+        line = search.tangent(f, search.nearest_trusted(f, at, self.losses.middle))
         self._row(line.terms | ({} if under is None else {under: -1.0}), line.const)
         return line
 
@@ -359,7 +354,7 @@ class _Smooth:
         at, xi = middle.copy(), middle.copy()
         at[j] = xi[j] = found.x
         for f in self.functions:
-            at = nearest_trusted(f, at, middle)
+            at = search.nearest_trusted(f, at, middle)
         value, slope = worth(at[j])
         below = value + float(np.minimum(slope * (low - at[j]), slope * (high - at[j])).sum())
         return scale * below, xi
@@ -408,7 +403,7 @@ class Algorithm:
         calls: int | None = None,
         gap: float = 1e-4,
         **own: Any,
-    ) -> Optimum:
+    ) -> search.Optimum:
         """The best mixture of the rules that it gathers."""
         losses = GoalLosses(space, program, self.solver, self.score(program), by_row=self.by_row)
         method, most, body = self.constrained if losses.phi else self.free
@@ -665,7 +660,7 @@ def _halve_constrained(run: Exploration, losses: GoalLosses) -> None:
     score = _ratio(run.program)
     descents = [SaddleSearch(losses, *pair) for pair in product(STEPS, STEPS)]
     low, high = score.low, score.high
-    best: Optimum | None = None
+    best: search.Optimum | None = None
     v = losses.middle
     for k in range(_ROUNDS):
         gamma = 0.5 * (low + high)
@@ -676,7 +671,7 @@ def _halve_constrained(run: Exploration, losses: GoalLosses) -> None:
             descents[run.made % len(descents)].step(run)
         try:
             best = recombine(run.space, run.program, best)
-        except InfeasibleMasterError:
+        except search.InfeasibleMasterError:
             low, high = score.low, score.high
             continue
         v = best.v

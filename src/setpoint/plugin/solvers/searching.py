@@ -10,17 +10,8 @@ from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
-from setpoint import search
+from setpoint import counts, search
 from setpoint.array_types import Floats
-from setpoint.counts import (
-    ONE_BLOCK,
-    Evidence,
-    RankedAnswers,
-    RankedCuts,
-    effects_of,
-    in_order,
-    merged,
-)
 from setpoint.errors import GoalError
 from setpoint.goals import Goal
 from setpoint.parameters import SATISFIED, tied
@@ -85,7 +76,7 @@ def _search(
             for code in range(counted.n_classes):
                 for factor, offset in ((step, 0), (-step, 0), (0, step), (0, -step)):
                     trial = _moved(atom, segment, code, factor, offset)
-                    now = _worth(program, space.block_features(trial, ONE_BLOCK)[0])
+                    now = _worth(program, space.block_features(trial, counts.ONE_BLOCK)[0])
                     left -= 1
                     if now < least:
                         atom, least = trial, now
@@ -129,7 +120,7 @@ def cut_ranked(
         return
     if counted.n_rows * counted.n_classes * space.d > _MOST_CUTS:
         return
-    effects = effects_of(counted, program.table.tensors)
+    effects = counts.effects_of(counted, program.table.tensors)
     # Of two answers one leads by as much as the other trails: they share their cuts.
     codes = [1] if counted.n_classes == 2 else list(range(counted.n_classes))
     for start in starts:
@@ -137,7 +128,7 @@ def cut_ranked(
         if atom.code is not None:
             continue
         totals = counted.totals_of(*atom.response)
-        answers = RankedAnswers(counted, effects, totals)
+        answers = counts.RankedAnswers(counted, effects, totals)
         for _ in range(_SWEEPS):
             moved = [_cut_moved(answers, program, s, c) for s in range(len(totals)) for c in codes]
             if not any(moved) or space.limits.is_late:
@@ -149,7 +140,7 @@ def cut_ranked(
             return
 
 
-def _cut_moved(answers: RankedAnswers, program: Program, segment: int, code: int) -> bool:
+def _cut_moved(answers: counts.RankedAnswers, program: Program, segment: int, code: int) -> bool:
     """Cut one class where that is best, all else as it is."""
     cuts, without = answers.cuts(segment, code)
     rest = answers.sums.sum(axis=0) - answers.sums[segment] + without
@@ -160,7 +151,7 @@ def _cut_moved(answers: RankedAnswers, program: Program, segment: int, code: int
     return True
 
 
-def _best(cuts: RankedCuts, program: Program, rest: Floats) -> int:
+def _best(cuts: counts.RankedCuts, program: Program, rest: Floats) -> int:
     """The cut that is best together with what all else adds; the present one if none is."""
     best = cuts.present
     for first in range(0, len(cuts.sums), _BLOCK):
@@ -335,9 +326,9 @@ INF = float("inf")
 
 def search_rule(
     goal: Goal,
-    evidence: Evidence,
+    evidence: counts.Evidence,
     options: Options,
-    counted: Evidence | None = None,
+    counted: counts.Evidence | None = None,
     inwards: Floats | None = None,
     *,
     tried: bool = False,
@@ -358,8 +349,8 @@ def search_rule(
 
 def _space_of(
     goal: Goal,
-    evidence: Evidence,
-    counted: Evidence | None,
+    evidence: counts.Evidence,
+    counted: counts.Evidence | None,
     limits: search.Limits,
     soft: bool,
     solver: str = "auto",
@@ -367,8 +358,8 @@ def _space_of(
     """What rules over posteriors can do, and the program of a goal."""
     if counted is None:
         # Exactly the same for the same rows in any order, twice or with twice the weight.
-        evidence = in_order(evidence)
-        counted = merged(evidence)
+        evidence = counts.in_order(evidence)
+        counted = counts.merged(evidence)
         if soft:
             counted = counted.with_posteriors()
     program = link(goal, counted.codebook).at(counted.marginals)
@@ -379,7 +370,7 @@ def _space_of(
 
 
 def explored(
-    goal: Goal, evidence: Evidence, *, soft: bool, gap: float
+    goal: Goal, evidence: counts.Evidence, *, soft: bool, gap: float
 ) -> tuple[Achievable, Program]:
     """What rules over posteriors can do, rules for the goal among them, and its program."""
     space, program = _space_of(goal, evidence, None, search.Limits(_CALLS), soft)
