@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint import sources
 from setpoint.blackbox import BlackBox, blackbox_of, measured_on
@@ -19,7 +18,6 @@ from setpoint.goals import Expression, Goal, as_goal
 from setpoint.guarantees import Certification, Promise, check_enough, monotone_constraints, tests_on
 from setpoint.inputs import (
     CheckedData,
-    ClassOrder,
     Dataset,
     DecideOn,
     GivenRows,
@@ -27,10 +25,9 @@ from setpoint.inputs import (
     classes_of,
     columns_of,
     frame_of,
-    one_score,
-    posteriors,
     some,
 )
+from setpoint.plugin.fit.crossfit import scores_for
 from setpoint.plugin.problem import EvidenceKind, Options
 from setpoint.plugin.selection import solve_evidence
 from setpoint.program import link
@@ -316,16 +313,6 @@ def _named_sets(
             columns = columns_of(given, scores=scores, **roles)
             out[name] = Dataset(columns.pop("scores"), **columns)
     return out
-
-
-def scores_for(
-    scores: Any, classes: ClassOrder, posterior: bool, name: str = "scores"
-) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """One score a row, or posteriors with a note if they were renormalised."""
-    if not posterior:
-        return one_score(scores, classes, name), ()
-    found, note = posteriors(scores, classes, name)
-    return found, (note,) if note else ()
 
 
 def unseen_columns(inputs: CheckedData) -> tuple[str, ...]:

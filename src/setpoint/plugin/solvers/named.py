@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,11 +78,8 @@ class GoalLosses:
 
     def excess_slope(self, v: Floats, mu: Floats) -> Floats:
         """The gradient (d,) of ``mu @ phi``."""
-        out = np.zeros(len(v))
-        for m, f in zip(mu, self.phi, strict=True):
-            if m:
-                out += m * f.gradient(v)
-        return out
+        own = (m * f.gradient(v) for m, f in zip(mu, self.phi, strict=True) if m)
+        return sum(own, np.zeros(len(v)))
 
     def into_box(self, v: Floats) -> Floats:
         """The nearest point of the box."""
@@ -204,17 +201,12 @@ class Slack:
         self.losses = losses
         self._builder = losses.program.row_builder()
         self._lp = search.IncrementalLP()
-        self._columns: dict[int, int] = {}
-        for j, (low, high) in enumerate(zip(losses.low, losses.high, strict=True)):
-            self._columns[j] = self._lp.add_column(np.zeros(0), low, high)
+        ends = zip(losses.low, losses.high, strict=True)
+        self._columns = {j: self._lp.add_column(np.zeros(0), *x) for j, x in enumerate(ends)}
         # Convex functions, each with the variable that it stays under, or None: under 0.
         self._curved: list[tuple[RateFunction, int | None]] = []
         # What is weighed is minimised through a variable.
-        self._over: list[int] = []
-        for f in weighed:
-            z = self._builder.auxiliary()
-            self._over.append(self._column(next(iter(z.terms))))
-            self._put(f, z)
+        self._over = [self._put(f, self._builder.auxiliary()) for f in weighed]
         for f in under_zero:
             self._put(f, None)
 
@@ -251,17 +243,16 @@ class Slack:
             self._columns[j] = self._lp.add_column(np.zeros(self._lp.n_rows), -INF, INF)
         return self._columns[j]
 
-    def _put(self, f: RateFunction, z: Affine | None) -> None:
-        """Keep a convex function under z, or under 0."""
+    def _put(self, f: RateFunction, z: Affine | None) -> Any:
+        """Keep a convex function under z, or under 0; the variable of z."""
+        under = None if z is None else self._column(next(iter(z.terms)))
         try:
-            rows = self._builder.bound(f, 0.0 if z is None else z, -1.0)
+            for row in self._builder.bound(f, 0.0 if z is None else z, -1.0):
+                self._row({self._column(j): a for j, a in row.terms.items()}, row.const)
         except NotLinearError:
-            under = None if z is None else self._column(next(iter(z.terms)))
             self._curved.append((f, under))
             self._touch(f, under, self.losses.middle)
-            return
-        for row in rows:
-            self._row({self._column(j): a for j, a in row.terms.items()}, row.const)
+        return under
 
     def _touch(self, f: RateFunction, under: int | None, at: Floats) -> Affine:
         """Keep a tangent of the function, which lies below it, under the same variable."""
@@ -377,12 +368,8 @@ def _apart(functions: Sequence[RateFunction]) -> list[tuple[list[int], set[int]]
 # --- One algorithm: its form without constraints, and that with them ------------------------------
 
 
-class Form(NamedTuple):
-    """What is run, and the oracle calls where nobody says how many."""
-
-    method: str
-    calls: int
-    body: Callable[..., None]
+Form: TypeAlias = tuple[str, int, Callable[..., None]]
+"""What is run, by its name, and the oracle calls where nobody says how many."""
 
 
 @dataclass(frozen=True)
@@ -489,8 +476,8 @@ def _split(run: Exploration, losses: GoalLosses) -> None:
 
 frank_wolfe = Algorithm(
     "frank-wolfe",
-    Form("Frank-Wolfe with line search", 5000, _plain),
-    Form("split Frank-Wolfe", 10_000, _split),
+    ("Frank-Wolfe with line search", 5000, _plain),
+    ("split Frank-Wolfe", 10_000, _split),
     score=_smooth,
 )
 """Frank-Wolfe for concave scores; split Frank-Wolfe where there are constraints."""
@@ -552,9 +539,7 @@ def _shrink(run: Exploration, losses: GoalLosses) -> None:
 
 
 ellipsoid = Algorithm(
-    "ellipsoid",
-    Form("ellipsoid", 1000, _shrink),
-    Form("constrained ellipsoid", 1000, _shrink),
+    "ellipsoid", ("ellipsoid", 1000, _shrink), ("constrained ellipsoid", 1000, _shrink)
 )
 """The ellipsoid method for concave scores; ConEllipsoid where there are constraints."""
 
@@ -601,8 +586,8 @@ def _take_turns(run: Exploration, losses: GoalLosses, steps: Sequence[float] = S
 
 gda = Algorithm(
     "gda",
-    Form("GDA", 5000, _take_turns),
-    Form("constrained GDA", 10_000, _take_turns),
+    ("GDA", 5000, _take_turns),
+    ("constrained GDA", 10_000, _take_turns),
     by_row=True,
 )
 """Gradient descent-ascent for concave scores; ConGDA where there are constraints."""
@@ -675,17 +660,15 @@ def _halve_constrained(run: Exploration, losses: GoalLosses) -> None:
             low, high = score.low, score.high
             continue
         v = best.v
-        if best.value >= gamma:
-            low = best.value
-        else:
+        if best.value < gamma:
             high = gamma
         low, high = max(low, best.value), max(high, best.value)
 
 
 bisection = Algorithm(
     "bisection",
-    Form("bisection", 100, _halve),
-    Form("constrained bisection", 10_000, _halve_constrained),
+    ("bisection", 100, _halve),
+    ("constrained bisection", 10_000, _halve_constrained),
     by_row=True,
     score=lambda program: _ratio(program).above,
 )
