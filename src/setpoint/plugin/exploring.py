@@ -300,8 +300,8 @@ def _checked(
     rows: Mapping[str, Any], n_rows: int, goal: Goal, known: ClassOrder
 ) -> tuple[CheckedData, Callable[[Sequence[str]], dict[str, Column]]]:
     """Rows as given, checked; and what finds further columns of them."""
-    own = (rows.get(name) for name in _OF_ROWS[1:])
-    given = GivenRows(n_rows, *own, beside=(rows["scores"], "scores"))
+    own = {name: rows.get(name) for name in _OF_ROWS[1:]}
+    given = GivenRows(n_rows, **own, beside=(rows["scores"], "scores"))
     found = CheckedData.check(goal, known, {None: given}, None)
     sides, weight = given.sensitive_features, found.tables[None].weight
     return found, lambda names: explorer.by_columns(names, sides, n_rows, None, weight)
@@ -459,7 +459,7 @@ def _scored(
 def _moved(classifier: C, rule: Rule, report: GoalReport, rows: dict[str, Any], **own: Any) -> C:
     """A copy with another rule; the rows that it was chosen on count as rows of the fit."""
     out = copy.copy(classifier)
-    vars(out).update(own, rule_=rule, goal_report_=report, evidence_=None)
+    out.__dict__.update(own, rule_=rule, goal_report_=report, evidence_=None)
     digest, weight = getattr(classifier, "digest_", None), rows.get("sample_weight")
     if digest is not None:
         out.digest_ = digest | RowDigest.of(rows["X"], column_names(rows["X"]), weight)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import islice
 from operator import add
@@ -445,35 +445,34 @@ def solve_evidence(
     )
 
 
+@dataclass(eq=False)
 class RuleFinder:
     """Finds the rule for some scores as often as it is asked; what is chosen is chosen once."""
 
-    def __init__(
-        self,
-        linked: LinkedGoal,
-        evidence: Evidence,
-        options: Options,
-        sees: tuple[str, ...] = (),
-        counted: Evidence | None = None,
-        metric: RowMetric | None = None,
-    ) -> None:
-        self.linked, self.evidence, self.options = linked, evidence, options
-        self._counted, self._metric = counted, metric
-        self._aware: Evidence | None = None
-        self._inputs: RuleInputs | None = None
-        self.notes: list[str] = []
+    linked: LinkedGoal
+    evidence: Evidence
+    options: Options
+    sees: tuple[str, ...] = ()
+    counted: Evidence | None = None
+    metric: RowMetric | None = None
+    notes: list[str] = field(default_factory=list)
+    _aware: Evidence | None = None
+    _inputs: RuleInputs | None = None
+
+    def __post_init__(self) -> None:
+        needs, evidence = self.linked.goal.needs, self.evidence
         hidden = evidence.codebook.hides_strata and evidence.n_scores is not None
         if hidden and any(c.baseline is not None for c in evidence.codebook.strata):
             self.notes.append(_BLIND)
-        if linked.goal.needs.measures and linked.goal.needs.datasets:
+        if needs.measures and needs.datasets:
             self.notes.append(_OVER_SETS)
-        if not sees or options.solver in _OF_SCORES:
+        if not self.sees or self.options.solver in _OF_SCORES:
             return
         if evidence.n_scores is not None or evidence.may_be_posteriors:
-            self._aware = evidence.with_values(sees)
+            self._aware = evidence.with_values(self.sees)
         else:
             self.notes.append(
-                f"The rule looks at the score alone and not at {' and '.join(sees)}: expected "
+                f"The rule looks at the score alone and not at {' and '.join(self.sees)}: expected "
                 "values need probabilities, and the scores go beyond 0 and 1."
             )
 
@@ -519,7 +518,7 @@ class RuleFinder:
         """What the solver for these scores finds, and why it was taken."""
         options, goal, evidence = options or self.options, self.linked.goal, self.evidence
         if options.solver == "post-shift":
-            return shift_rule(goal, evidence, options, self._metric)
+            return shift_rule(goal, evidence, options, self.metric)
         if evidence.n_scores is None:
             program = self.linked.at(evidence.marginals)
             return solve_exact(
@@ -534,11 +533,11 @@ class RuleFinder:
             self.linked.at(evidence.marginals)  # posteriors would fill in for a class without rows
         if options.solver in BASELINES:
             options = replace(options, evidence="label")
-        elif self._counted is not None:
+        elif self.counted is not None:
             options = replace(options, evidence="soft")
         elif options.evidence == "auto":
             return _because(*search_by_either(goal, evidence, options))
-        return search_rule(goal, evidence, options, self._counted, inwards)
+        return search_rule(goal, evidence, options, self.counted, inwards)
 
 
 def _because(found: Found, why: str) -> Found:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -222,16 +222,16 @@ class _Line:
         self.space, self.program, self.floor, self.found = space, program, floor, found
         self.plain = plug_in(space, np.ones(space.counted.n_classes))
         self.argmax = self.whole(space.add(self.plain))
-        self.by_labels: Callable[[search.MixtureWeights], tuple[float, float]] | None = None
+        self.labelled: Program | None = None
         if space.counted.credit.by_posteriors and space.evidence.has_labels:
             counted = space.confusion(found.choice)
-            own = link(program.goal, counted.codebook).at(counted.marginals)
+            self.labelled = link(program.goal, counted.codebook).at(counted.marginals)
+            self.least = self.by_labels(self.labelled, found.choice)
 
-            def by_labels(choice: search.MixtureWeights) -> tuple[float, float]:
-                v = own.rates_of(space.confusion(choice).counts)
-                return own.score_at(v), float(own.violation(v))
-
-            self.by_labels, self.least = by_labels, by_labels(found.choice)
+    def by_labels(self, program: Program, choice: search.MixtureWeights) -> tuple[float, float]:
+        """The score and the violation of a rule, counted by labels."""
+        v = program.rates_of(self.space.confusion(choice).counts)
+        return program.score_at(v), float(program.violation(v))
 
     def whole(self, atom: int) -> search.MixtureWeights:
         """A whole rule."""
@@ -243,9 +243,9 @@ class _Line:
         met = float(self.program.violation(v)) <= SATISFIED
         if not met or not self.program.score_at(v) >= self.floor:
             return False
-        if self.by_labels is None:
+        if self.labelled is None:
             return True
-        score, past = self.by_labels(self.whole(atom))
+        score, past = self.by_labels(self.labelled, self.whole(atom))
         return score >= tied(self.least[0]) and past <= max(SATISFIED, self.least[1])
 
     def starts(self) -> list[Atom]:
@@ -284,13 +284,11 @@ class _Line:
         for choice in choices:
             apart = np.abs(rows.distribution(self.space.rule(choice)) - plain).sum(axis=1)
             own = 0.5 * float(np.average(apart, weights=rows.rows.weight))
-            own -= _WORTH * min(self._score(choice) - self.found.value, 0.0)
+            score = self.program.score_at(self.space.features(choice))
+            own -= _WORTH * min(score - self.found.value, 0.0)
             if own < least:
                 best, least = choice, own
         return None if best is self.found.choice else best
-
-    def _score(self, choice: search.MixtureWeights) -> float:
-        return self.program.score_at(self.space.features(choice))
 
     def _matrices(self, atom: Atom) -> tuple[Floats, ...]:
         """What an atom multiplies scores with, its largest number one."""
@@ -399,12 +397,8 @@ def search_space(
                 limit=error.limit,
             ) from None
         space.limits.stop(error)
-        found = replace(
-            found,
-            method="the best single rule known",
-            stopped=space.limits.stopped,
-            draws=_NO_DRAWS,
-        )
+        known: dict[str, Any] = {"stopped": space.limits.stopped, "draws": _NO_DRAWS}
+        found = replace(found, method="the best single rule known", **known)
     if not found.choice:
         nearest = _nearest(space, program, options)
         if options.on_infeasible == "raise":
@@ -417,16 +411,11 @@ def search_space(
                 said = _of_posteriors(said, calibration)
             raise said
         return nearest
-    # A stationary point is the best one only where a bound is reached exactly.
-    near = (
-        search.SAME
-        if found.status == "stationary"
-        else max(_tolerance(program, options.tol), search.SAME)
-    )
+    near, spent = (max(_tolerance(program, x), search.SAME) for x in (options.tol, _SPENT))
+    if found.status == "stationary":  # the best one only where a bound is reached exactly
+        near = search.SAME
     if isinstance(space, Achievable) and not (tried or options.solver in ALGORITHMS):
-        spent = (
-            min(near, max(_tolerance(program, _SPENT), search.SAME)) if space.is_certain else -INF
-        )
+        spent = min(near, spent) if space.is_certain else -INF
         found = plainest(space, program, found, found.bound - spent)
     result = search.found_of(space, program, found, proved=near, solver=_name(options))
     search.warn_constant(space, program, result)
@@ -615,8 +604,7 @@ def _chosen(
     """What was found, with another choice perhaps."""
     known: search.Status = "stationary" if mixed.status == "stationary" else "feasible"
     if choice is not mixed.choice:
-        v = space.features(choice)
-        mixed = replace(mixed, choice=choice, v=v)
+        mixed = replace(mixed, choice=choice, v=space.features(choice))
     if not mixed.is_drawn and draws != _NO_DRAWS:
         draws = "no draws needed"
     return replace(mixed, status=known, draws=draws)
