@@ -218,7 +218,7 @@ def _as_they_are(
     if main.sensitive_features is None and known:
         main = replace(main, sensitive_features=first.sensitive_features)
     given: dict[str | None, GivenRows] = {}
-    for name, d in {None: main, **sets}.items():
+    for name, d in [(None, main), *sets.items()]:
         parts = d.y, d.sample_weight, d.sensitive_features, d.baseline, d.X
         given[name] = GivenRows(int(_num_samples(d.X)), *parts)
     inputs = CheckedData.check(goal, classes, given, None)

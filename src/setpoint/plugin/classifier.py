@@ -325,13 +325,12 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
         sees = tuple(name for name in self.rule_.value_columns if name in numbers)
         if sees and not evidence.sees:
             evidence = evidence.with_values(sees)
-        soft, tol = (
-            self.goal_report_.search.evidence == "soft",
-            self._options(self._chosen()[0]).tol,
-        )
-        return frontier_of_evidence(
-            goal, evidence, vary, values, randomized=randomized, soft=soft, tol=tol
-        )
+        own: dict[str, Any] = {
+            "randomized": randomized,
+            "tol": self._options(self._chosen()[0]).tol,
+        }
+        own["soft"] = self.goal_report_.search.evidence == "soft"
+        return frontier_of_evidence(goal, evidence, vary, values, **own)
 
     def _keep(self, found: Found, report: GoalReport) -> None:
         self.rule_, self.goal_report_, self.trace_ = found.rule, report, found.trace
@@ -468,13 +467,8 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
         return self._is_given_fitted and self._answers.calibrate is None
 
     def _options(self, solver: Solver) -> Options:
-        return Options.of(
-            solver,
-            self.limits,
-            evidence=self.evidence,
-            randomized=self.randomized,
-            on_infeasible=self.on_infeasible,
-        )
+        own = {name: getattr(self, name) for name in ("evidence", "randomized", "on_infeasible")}
+        return Options.of(solver, self.limits, **own)
 
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
         self._check_auto()

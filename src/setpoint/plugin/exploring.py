@@ -434,8 +434,7 @@ def _check_movable(classifier: GoalClassifier) -> None:
 
 def _options(classifier: GoalClassifier) -> Options:
     """How to search: as in the fit, where that looks at the goal."""
-    solver, _ = classifier._chosen()
-    options = Options.of("auto", randomized=False)
+    solver, options = classifier._chosen()[0], Options.of("auto", randomized=False)
     if classifier._family == "plugin":
         own: Any = classifier
         options = own._options(solver)

@@ -32,7 +32,7 @@ _AS_IT_COMES, _TOL = solvers.SearchLimits(), 1e-4
 
 @dataclass(frozen=True)
 class Options:
-    """Choices of the user, checked."""
+    """Choices of the user, checked where :meth:`of` takes them."""
 
     solver: Annotated[str, SOLVERS] = "auto"
     evidence: EvidenceKind = "auto"
@@ -44,16 +44,6 @@ class Options:
     oracle: Any = None
     started: float | None = None
     stopped: str = ""
-
-    def __post_init__(self) -> None:
-        check(self)
-        if self.solver == "exact" and self.evidence == "soft":
-            raise InputError(
-                "`evidence`: `solver='exact'` counts decisions against labels, got 'soft'; "
-                "'column-generation' takes it"
-            )
-        if self.oracle is not None and self.evidence == "soft":
-            raise InputError("`evidence`: an oracle's decisions are counted by labels, got 'soft'")
 
     @classmethod
     def of(
@@ -69,6 +59,14 @@ class Options:
         # A learner decides by itself, with or without posteriors of the model.
         name = "auto" if oracle is not None else value.name
         out = cls(name, limits=solvers.SearchLimits.of(limits), oracle=oracle, **own, **options)
+        check(out)
+        if out.solver == "exact" and out.evidence == "soft":
+            raise InputError(
+                "`evidence`: `solver='exact'` counts decisions against labels, got 'soft'; "
+                "'column-generation' takes it"
+            )
+        if oracle is not None and out.evidence == "soft":
+            raise InputError("`evidence`: an oracle's decisions are counted by labels, got 'soft'")
         value.limited(out.limits)
         return out
 
