@@ -36,7 +36,7 @@ from setpoint.goals import (
 )
 from setpoint.guarantees import Guarantee
 from setpoint.inference import CountedRates, is_group_gap
-from setpoint.inputs import CheckedTable
+from setpoint.inputs import CheckedTable, atomic_write
 from setpoint.packages import pandas
 from setpoint.program import LinkedGoal, Linker, link
 from setpoint.report.entry import (
@@ -68,7 +68,7 @@ from setpoint.search import Found
 if TYPE_CHECKING:
     import pandas as pd
 
-    from setpoint.report.page.parts import Header
+    from setpoint.report.blocks import Header
 
 
 # --- GoalReport: the facts of what was reached, and its faces: text, notebook ---------------------
@@ -197,9 +197,9 @@ class GoalReport(Facts):
         OSError
             If the file cannot be written.
         """
-        from setpoint.report.page import write_page
+        from setpoint.report.page import page_text
 
-        write_page(path, self, held_out, about, header)
+        atomic_write(path, page_text(self, held_out, about, header).encode("utf-8"))
 
     def __str__(self) -> str:
         from setpoint.report.text import report_text
@@ -207,9 +207,10 @@ class GoalReport(Facts):
         return report_text(self)
 
     def _repr_html_(self) -> str:
-        from setpoint.report.text import report_html
+        from setpoint.report.document import report_document
+        from setpoint.report.text import as_notebook
 
-        return report_html(self)
+        return as_notebook(report_document(self))
 
 
 # --- From a confusion to a report: count, and say what a reader should know -----------------------

@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+from setpoint.report.facts import Picture
 from setpoint.report.numbers import cleaned
 
 if TYPE_CHECKING:
@@ -113,15 +114,8 @@ _COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 
-def drawn(
-    plot: Callable[[Any], object],
-    *,
-    size: tuple[float, float],
-    prefix: str,
-    description: str,
-    panels: bool = False,
-) -> str:
-    """What `plot` draws, as the text of one ``<svg>`` element."""
+def drawn(picture: Picture, number: int) -> str:
+    """A picture as the text of one ``<svg>`` element; the number makes its names its own."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
@@ -142,22 +136,19 @@ def drawn(
         # The browser has the letters that matplotlib's own font lacks.
         warnings.filterwarnings("ignore", r"Glyph \d+", UserWarning)
         warnings.filterwarnings("ignore", "Matplotlib currently does not support", UserWarning)
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=picture.size, layout="constrained")
         figure.patch.set_visible(False)
-        if panels:
-            plot(figure)
-        else:
-            plot(figure.subplots())
+        picture.plot(figure if picture.panels else figure.subplots())
         for ax in figure.axes:
             ax.patch.set_visible(False)
             locator = ax.xaxis.get_major_locator()
             if isinstance(locator, MaxNLocator):
                 locator.set_params(nbins=6)
-        _legend_below(figure, size)
+        _legend_below(figure, picture.size)
         figure.savefig(
             out, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type"))
         )
-    return _embedded(cleaned(out.getvalue()), prefix, description)
+    return _embedded(cleaned(out.getvalue()), f"p{number}-", picture.description)
 
 
 def _legend_below(figure: Figure, size: tuple[float, float]) -> None:
@@ -275,6 +266,7 @@ def rendered(template: str, values: Mapping[str, Any], room: str = _HERE) -> str
     # What matplotlib drew was escaped by it.
     environment.filters["drawn"] = Markup
     environment.filters["exact"] = ExactText
+    environment.filters["next"] = next
     style = "".join(_read("page.css", place) or "" for place in dict.fromkeys((_HERE, room)))
     return environment.get_template(template).render(style=Markup(style), **values)
 
