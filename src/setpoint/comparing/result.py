@@ -403,8 +403,9 @@ def _part(part: Part, is_objective: bool, axes: Mapping[Unit, Axis | None]) -> l
     """One row of the table: both values, and the difference on an axis around none."""
     unit, (one, other, gain, limits) = unit_of(part.side), _numbers(part)
     word = (part.verdict or "not measured").removeprefix("shown to be ")
-    said = [e.verdict or "not evaluated" for e in (part.today, part.candidate)]
-    said = ["", ""] if is_objective else said
+    said = [
+        "" if is_objective else e.verdict or "not evaluated" for e in (part.today, part.candidate)
+    ]
     return [
         Cell(sentence(in_words(part.side)), code=part.today.text),
         Cell(bar=_bar(part, unit, axes[unit])),

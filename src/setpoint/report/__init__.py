@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         Figures,
         Header,
         Prose,
-        Shares,
         Table,
         Tone,
         bar_on,
@@ -80,9 +79,7 @@ if TYPE_CHECKING:
     from setpoint.report.promised import (
         between_bounds,
         goals_to_copy,
-        more_rows,
         same_sides,
-        sure,
         with_searched_bounds,
     )
     from setpoint.report.report import (
@@ -107,7 +104,7 @@ if TYPE_CHECKING:
         Prices,
         SearchTrace,
     )
-    from setpoint.report.text import as_notebook, as_text, card_text, report_text
+    from setpoint.report.text import as_text, card_text, report_text
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
     __getattr__ = lazily(__name__)

@@ -324,7 +324,8 @@ def pieces_of(
     start = 0.0
     for i, (kind, part) in enumerate(zip((*kinds, "deferred"), parts, strict=False)):
         width = 100.0 * part.rows / total
-        places = (start, width, start + width / 2.0, 100.0 * (i + 0.5) / len(parts))
-        out.append(Piece(kind, *(round(x, 2) for x in places), part.count, part.words))
+        middle, label_at = start + width / 2.0, 100.0 * (i + 0.5) / len(parts)
+        a, b, c, d = (round(x, 2) for x in (start, width, middle, label_at))
+        out.append(Piece(kind, a, b, c, d, part.count, part.words))
         start += width
     return tuple(out)

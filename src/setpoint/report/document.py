@@ -169,7 +169,7 @@ def _verdict(
         command = command_for(stricter, header)
         search = [Prose((f"{what}:",)), Prose((command,), "code", "command")]
     tone, word = _word(own, lead)
-    blocks = [
+    blocks: list[Block] = [
         Prose((" ".join(promise),)),
         Prose(lines),
         Prose(list(dict.fromkeys(cautions)), "list", "cautions", _MOST),
@@ -216,14 +216,16 @@ def _asked(facts: Facts, goal: Goal) -> list[Block]:
     """The objective and every constraint, and how to read what is drawn."""
     lines, on_new = lines_of(facts, goal), facts.counts.on_new
     bars = [_bar(line, x) for line, x in zip(lines, _of_deployed(facts), strict=True)]
-    worked = ["", *(e.worked and f"searched with {asked(c, e.worked)}"
-                    for e, c in zip(facts.constraints, goal.constraints, strict=True))]  # fmt: skip
+    worked = [""] + [
+        "" if e.worked is None else f"searched with {asked(c, e.worked)}"
+        for e, c in zip(facts.constraints, goal.constraints, strict=True)
+    ]
     rows = [
         [
             Cell(shortened(sentence(line.words), _LONGEST), code=line.entry.text),
             Cell(bar=bar),
             Cell(line.value, line.counts or line.entry.why, style="strong"),
-            Cell(line.wanted, searched or ""),
+            Cell(line.wanted, searched),
             Cell(
                 line.limits or "-",
                 "bootstrap" if line.limits and line.entry.interval == "bootstrap" else "",
