@@ -174,7 +174,9 @@ def _legend_below(figure: Figure, size: tuple[float, float]) -> None:
         )
 
 
-_LEFT_OUT = re.compile(r"<metadata>.*?</metadata>|<defs>\s*<style.*?</defs>|(?<=>)\s+(?=<)", re.DOTALL)
+_LEFT_OUT = re.compile(
+    r"<metadata>.*?</metadata>|<defs>\s*<style.*?</defs>|(?<=>)\s+(?=<)", re.DOTALL
+)
 """A style element would hold for the whole page."""
 
 _TAG = re.compile(r"<[a-z][^>]*>")
