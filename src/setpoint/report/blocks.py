@@ -12,7 +12,7 @@ from setpoint.errors import InputTypeError
 from setpoint.goals import Goal
 from setpoint.report.advice import Advice
 from setpoint.report.facts import Picture
-from setpoint.report.numbers import Counts, Unit, parts_of, shown
+from setpoint.report.numbers import RowShare, Unit, shown
 
 # --- Chapters and their blocks: what each face can show -------------------------------------------
 
@@ -93,26 +93,13 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A part of the rows in a bar; places in percent of the width."""
-
-    kind: str
-    start: float
-    width: float
-    middle: float
-    label_at: float
-    count: str
-    words: str
-
-
-@dataclass(frozen=True)
 class Shares:
     """The rows of a report as bars of parts, each bar with the one who decides."""
 
-    bars: Sequence[tuple[str, Sequence[Piece]]]
+    bars: Sequence[tuple[str, Sequence[RowShare]]]
 
     def __bool__(self) -> bool:
-        return any(pieces for _, pieces in self.bars)
+        return any(parts for _, parts in self.bars)
 
 
 @dataclass(frozen=True)
@@ -300,32 +287,3 @@ def bar_on(
 
 def _end(x: float) -> str:
     return f"{x:,.0f}" if 999.5 <= abs(x) < 1e12 else f"{x:.3g}"
-
-
-def pieces_of(
-    counts: Counts, confusion: Sequence[Sequence[float]] | None = None
-) -> tuple[Piece, ...]:
-    """The parts of the labelled rows from left to right; none without such rows.
-
-    Examples
-    --------
-    >>> found = Counts(1000, ("no", "yes"), ((880.0, 20.0), (30.0, 70.0), (0.0, 0.0)))
-    >>> for piece in pieces_of(found):
-    ...     print(piece.start, piece.width, piece.count, piece.words)
-    0.0 7.0 700 accepted rightly
-    7.0 2.0 200 accepted wrongly
-    9.0 3.0 300 missed
-    12.0 88.0 8,800 left out rightly
-    """
-    parts = parts_of(counts, confusion)
-    total = sum(p.rows for p in parts)
-    kinds = ("hit", "alarm", "miss", "rest")[: 4 if len(parts) >= 4 else 2]
-    out: list[Piece] = []
-    start = 0.0
-    for i, (kind, part) in enumerate(zip((*kinds, "deferred"), parts, strict=False)):
-        width = 100.0 * part.rows / total
-        middle, label_at = start + width / 2.0, 100.0 * (i + 0.5) / len(parts)
-        a, b, c, d = (round(x, 2) for x in (start, width, middle, label_at))
-        out.append(Piece(kind, a, b, c, d, part.count, part.words))
-        start += width
-    return tuple(out)

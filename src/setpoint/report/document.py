@@ -27,7 +27,6 @@ from setpoint.report.blocks import (
     axis_for,
     bar_on,
     command_for,
-    pieces_of,
 )
 from setpoint.report.entry import GroupRow
 from setpoint.report.facts import SIZE, TITLE, Facts, Picture, TextSection
@@ -49,6 +48,7 @@ from setpoint.report.numbers import (
     asked,
     in_ten_thousand,
     number,
+    parts_of,
     plural,
     shortened,
     shown,
@@ -135,7 +135,7 @@ def report_document(
         ],
         [
             Prose((in_ten_thousand(lead.counts),), style="people"),
-            Shares([("", pieces_of(lead.counts))]),
+            Shares([("", parts_of(lead.counts))]),
             Prose(() if money is None else money.lines(), "each", "money"),
         ],
         (header or Header()).line(lead.run.when[:10], lead.run.versions.get("setpoint", ""), rows),
@@ -286,8 +286,8 @@ def _against(lead: Facts, goal: Goal) -> Iterator[Chapter]:
         return
     both = []
     if found.confusion and found.changed > 0.0:
-        both = [("This rule", pieces_of(counts)),
-                ("The deployed model", pieces_of(counts, found.confusion))]  # fmt: skip
+        both = [("This rule", parts_of(counts)),
+                ("The deployed model", parts_of(counts, found.confusion))]  # fmt: skip
     yield Chapter(TITLE, [Shares(both), Prose(found.lines(goal, counts), "list", "apart")])
 
 

@@ -303,7 +303,7 @@ class Counts:
 
 
 PER = 10_000
-"""Rows that counts of people refer to."""
+"""Rows that prices and counts of people refer to."""
 
 _MOST = 3
 """Mistakes between classes that are named."""
@@ -316,6 +316,7 @@ class RowShare:
     words: str
     rows: float
     right: bool
+    kind: str = ""
 
     @property
     def count(self) -> str:
@@ -344,19 +345,22 @@ def parts_of(
     if len(counts.classes) == 2:
         (tn, fp), (fn, tp) = found.confusion[:2]
         named = [
-            ("accepted rightly", tp, True),
-            ("accepted wrongly", fp, False),
-            ("missed", fn, False),
-            ("left out rightly", tn, True),
+            ("accepted rightly", tp, True, "hit"),
+            ("accepted wrongly", fp, False, "alarm"),
+            ("missed", fn, False, "miss"),
+            ("left out rightly", tn, True, "rest"),
         ]
     else:
         right = sum(x for i, j, x in found.table() if i == j)
         wrong = found.labelled - sum(found.deferred[:-1]) - right
-        named = [("decided rightly", right, True), ("decided wrongly", wrong, False)]
+        named = [
+            ("decided rightly", right, True, "hit"),
+            ("decided wrongly", wrong, False, "alarm"),
+        ]
     if found.deferred:
-        named.append(("deferred", sum(found.deferred[:-1]), False))
-    rows = _that_add_up([PER * (x / found.labelled) for _, x, _ in named])
-    return tuple(RowShare(part[0], n, part[2]) for part, n in zip(named, rows, strict=True))
+        named.append(("deferred", sum(found.deferred[:-1]), False, "deferred"))
+    rows = _that_add_up([PER * (x / found.labelled) for _, x, *_ in named])
+    return tuple(replace(RowShare(*part), rows=n) for part, n in zip(named, rows, strict=True))
 
 
 def _that_add_up(rows: list[float]) -> list[float]:

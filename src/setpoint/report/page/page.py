@@ -13,7 +13,7 @@ from setpoint.inputs import atomic_write
 from setpoint.report.blocks import Document, Header, Table
 from setpoint.report.document import HELD_OUT, infeasible_document, report_document, where
 from setpoint.report.facts import Facts, TextSection
-from setpoint.report.numbers import shortened
+from setpoint.report.numbers import RowShare, shortened
 from setpoint.report.page.svg import drawn, rendered
 from setpoint.report.text import report_text
 
@@ -30,9 +30,20 @@ def as_page(found: Document) -> str:
         "kind": lambda block: type(block).__name__,
         "draw": drawn,
         "numbers": count(1),
+        "placed": placed,
         "shortened": shortened,
     }
     return rendered("page.html.j2", values)
+
+
+def placed(parts: Sequence[RowShare]) -> Iterator[tuple[RowShare, float, float, float, float]]:
+    """Each part with its start, width and middle in the bar, and the place of its label, in %."""
+    start, total = 0.0, sum(p.rows for p in parts)
+    for i, part in enumerate(parts):
+        width = 100.0 * part.rows / total
+        a, b, c, d = start, width, start + width / 2.0, 100.0 * (i + 0.5) / len(parts)
+        yield part, round(a, 2), round(b, 2), round(c, 2), round(d, 2)
+        start += width
 
 
 @dataclass(frozen=True)
