@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
-
-import numpy as np
 
 from setpoint.array_types import Codes
 from setpoint.errors import InputError
@@ -27,6 +26,19 @@ class TableError(InputError):
 def needed(name: str) -> Any:
     """A module of pandas or pyarrow by its full name; see :func:`needed_by`."""
     return needed_by("tables", "cli", name)
+
+
+class _Module:
+    """A module that is imported when something in it is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(needed(self._name), name)
+
+
+pa, pc, types = _Module("pyarrow"), _Module("pyarrow.compute"), _Module("pyarrow.types")
 
 
 # --- Text as numbers: what counts as one ----------------------------------------------------------
@@ -61,36 +73,17 @@ def as_numbers(text: Any, decimal: Decimal = ".") -> tuple[Any, str] | None:
     >>> as_numbers(pa.chunked_array([["1", "n/k"]])) is None
     True
     """
-    pc = needed("pyarrow.compute")
-    if decimal != ",":
-        found = _plain(text)
-        if found is not None:
-            return found, "."
-    if decimal != ".":
-        text = _trimmed(text)
-        if _all(text, _COMMA):
-            whole = pc.replace_substring(text, ".", "")
-            found = _plain(pc.replace_substring(whole, ",", "."))
-            return None if found is None else (found, ",")
-        return None
+    if decimal != "," and (found := _plain(text)) is not None:
+        return found, "."
+    if decimal != "." and pc.all(pc.match_substring_regex(text := _trimmed(text), _COMMA)).as_py():
+        whole = pc.replace_substring(text, ".", "")
+        found = _plain(pc.replace_substring(whole, ",", "."))
+        return None if found is None else (found, ",")
     return None
-
-
-def holds_fractions(text: Any) -> bool:
-    """Whether all of a text are numbers with a decimal point, and some are not written as whole.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> holds_fractions(pa.chunked_array([["1", "2.5"]]))
-    True
-    """
-    return _cast(text, "int64") is None and _cast(text, "double") is not None
 
 
 def why_not(text: Any, numbers: Any) -> str:
     """Why a column that could be numbers has to stay text; "" if it need not."""
-    types = needed("pyarrow.types")
     if _leading_zeros(text):
         return "leading zeros"
     if types.is_integer(numbers.type) and not numbers.null_count:
@@ -102,7 +95,7 @@ def why_not(text: Any, numbers: Any) -> str:
 
 def beyond_floats(numbers: Any) -> bool:
     """Whether some are so large that float64 does not tell neighbouring integers apart."""
-    ends = needed("pyarrow.compute").min_max(numbers).as_py()
+    ends = pc.min_max(numbers).as_py()
     return bool(max(abs(ends["min"] or 0), abs(ends["max"] or 0)) >= _LARGEST)
 
 
@@ -117,7 +110,6 @@ def is_ambiguous(text: Any) -> int | None:
     ... )
     (1, None)
     """
-    pc = needed("pyarrow.compute")
     marked = pc.match_substring_regex(text, "[.,]")
     settled = pc.and_not(marked, pc.match_substring_regex(text, _GROUPED))
     if pc.any(settled).as_py() or not pc.any(marked).as_py():
@@ -125,20 +117,8 @@ def is_ambiguous(text: Any) -> int | None:
     return int(pc.index(marked, True).as_py())
 
 
-def has_mark(text: Any) -> bool:
-    """Whether some value has a point or a comma."""
-    return _any(text, "[.,]")
-
-
-def looks_like_number(text: Any, decimal: Decimal) -> Any:
-    """Which values look like numbers: a boolean array."""
-    pc = needed("pyarrow.compute")
-    return pc.match_substring_regex(text, _PLAIN if decimal == "." else _EITHER)
-
-
 def _plain(text: Any) -> Any | None:
     """Numbers with a decimal point, or None."""
-    pc = needed("pyarrow.compute")
     whole = _cast(text, "int64")
     if whole is not None:
         return None if _any(text, _HEXADECIMAL) else whole  # Arrow reads 0x1F as an integer
@@ -151,7 +131,6 @@ def _plain(text: Any) -> Any | None:
 
 
 def _cast(text: Any, kind: str) -> Any | None:
-    pa, pc = needed("pyarrow"), needed("pyarrow.compute")
     try:
         pc.cast(text.slice(0, _PROBE), kind)  # a cast that fails is slow: it notes every value
         return pc.cast(text, kind)
@@ -161,28 +140,12 @@ def _cast(text: Any, kind: str) -> Any | None:
 
 def _leading_zeros(text: Any) -> bool:
     """Whether some have a 0 before another digit, after a sign or not, and some begin with 0."""
-    begins = padded = False
-    for chunk in text.drop_null().chunks:
-        _, offsets, data = chunk.buffers()
-        if data is None or not len(chunk):
-            continue
-        ends = np.frombuffer(offsets, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
-        starts, stops, found = ends[:-1], ends[1:], np.frombuffer(data, np.uint8)
-        filled = stops > starts
-        if not filled.all():
-            starts, stops = starts[filled], stops[filled]
-        first = found[starts]
-        begins = begins or bool((first == ord("0")).any())
-        at = starts + ((first == ord("+")) | (first == ord("-")))
-        at = at[at + 1 < stops]
-        after = found[at[found[at] == ord("0")] + 1]
-        padded = padded or bool(((after >= ord("0")) & (after <= ord("9"))).any())
-    return begins and padded
+    starts = pc.unique(pc.binary_slice(text.cast(pa.binary()), 0, 3))  # there are few of them
+    return _any(starts, "^0") and _any(starts, r"^[+-]?0\d")
 
 
 def _trimmed(text: Any) -> Any:
     """Without blanks around the values, where there are any."""
-    pa, pc = needed("pyarrow"), needed("pyarrow.compute")
     trimmed = pc.ascii_trim_whitespace(text)
     if trimmed.equals(text):
         return text
@@ -190,13 +153,7 @@ def _trimmed(text: Any) -> Any:
 
 
 def _any(text: Any, pattern: str) -> bool:
-    pc = needed("pyarrow.compute")
     return bool(pc.any(pc.match_substring_regex(text, pattern)).as_py())
-
-
-def _all(text: Any, pattern: str) -> bool:
-    pc = needed("pyarrow.compute")
-    return bool(pc.all(pc.match_substring_regex(text, pattern)).as_py())
 
 
 # --- Columns of text or of Parquet as one of four kinds: number, boolean --------------------------
@@ -237,7 +194,7 @@ class Guess:
     @property
     def kind(self) -> Kind:
         """The kind that the column is of."""
-        types, made = needed("pyarrow.types"), self.column.type
+        made = self.column.type
         if types.is_boolean(made):
             return "boolean"
         if types.is_timestamp(made):
@@ -271,7 +228,9 @@ def _mark_of(
     """The decimal mark of a text; "auto" where columns differ."""
     numbers = {column: guess for column, guess in guesses.items() if guess.decimal}
     doubtful = {c: row for c in numbers if (row := is_ambiguous(stored[c])) is not None}
-    settled = {g.decimal for c, g in numbers.items() if c not in doubtful and has_mark(stored[c])}
+    settled = {
+        g.decimal for c, g in numbers.items() if c not in doubtful and _any(stored[c], "[.,]")
+    }
     for column, row in doubtful.items():
         if settled == {numbers[column].decimal}:
             continue
@@ -308,7 +267,6 @@ def guessed(text: Any, decimal: Decimal) -> Guess:
     >>> guessed(pa.chunked_array([["007", "010"]]), ".").why
     'leading zeros'
     """
-    pa = needed("pyarrow")
     if text.null_count == len(text):
         return Guess(text.cast(pa.float64()))
     found = as_numbers(text, decimal)
@@ -331,7 +289,6 @@ def as_kind(column: Any, kind: Kind, decimal: Decimal = ".") -> Any | None:
     >>> as_kind(pa.chunked_array([[1, 2]]), "category").to_pylist()
     ['1', '2']
     """
-    pa, pc, types = needed("pyarrow"), needed("pyarrow.compute"), needed("pyarrow.types")
     made = column.type
     if column.null_count == len(column):
         plain = {"number": pa.float64(), "boolean": pa.bool_(), "date": pa.timestamp("us")}
@@ -357,18 +314,13 @@ def as_kind(column: Any, kind: Kind, decimal: Decimal = ".") -> Any | None:
 
 def first_misfit(column: Any, kind: Kind, decimal: Decimal = ".") -> int:
     """The first row of a column that `as_kind` refused: by halving."""
-    low, high = 0, len(column)  # the first `low` values fit, the first `high` do not
-    while high - low > 1:
-        middle = (low + high) // 2
-        if as_kind(column.slice(0, middle), kind, decimal) is None:
-            high = middle
-        else:
-            low = middle
-    return high - 1
+    sizes = range(1, len(column) + 1)
+    return bisect_left(
+        sizes, True, key=lambda n: as_kind(column.slice(0, n), kind, decimal) is None
+    )
 
 
 def _booleans(text: Any) -> Any | None:
-    pa, pc = needed("pyarrow"), needed("pyarrow.compute")
     true, false = (pc.is_in(text, pa.array(words)) for words in (_TRUE, _FALSE))
     known = pc.or_(pc.or_(true, false), pc.is_null(text))
     if not pc.all(known).as_py():
@@ -378,7 +330,6 @@ def _booleans(text: Any) -> Any | None:
 
 def _dates(text: Any) -> Any | None:
     """ISO dates with or without a time; those with a zone in UTC."""
-    pa, pc = needed("pyarrow"), needed("pyarrow.compute")
     if not pc.all(pc.match_substring_regex(text, _DATE)).as_py():
         return None
     for unit in ("us", "ns"):  # finer than microseconds is rare, and reaches to 2262 only
@@ -393,7 +344,6 @@ def _dates(text: Any) -> Any | None:
 
 def _words(text: Any, decimal: Decimal) -> Guess:
     """Text, and the few words that keep it from being dates or numbers, if it is so."""
-    pc = needed("pyarrow.compute")
     counts = pc.value_counts(text.drop_null().combine_chunks())
     values, sizes = counts.field("values"), counts.field("counts")
     dates = pc.filter(sizes, pc.match_substring_regex(values, _DATE))
@@ -404,7 +354,7 @@ def _words(text: Any, decimal: Decimal) -> Guess:
         if 2 * (pc.sum(pc.filter(sizes, alike)).as_py() or 0) > len(text) - text.null_count:
             first = pc.index(text, pc.filter(values, alike)[0]).as_py()
             return Guess(text, why=what, row=int(first))
-    words = pc.invert(looks_like_number(values, decimal))
+    words = pc.invert(pc.match_substring_regex(values, _PLAIN if decimal == "." else _EITHER))
     n_words = pc.sum(pc.filter(sizes, words)).as_py() or 0
     if not n_words or 2 * n_words > len(text) - text.null_count:
         return Guess(text)

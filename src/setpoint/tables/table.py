@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,9 @@ from setpoint.tables.kinds import (
     beyond_floats,
     first_misfit,
     needed,
+    pa,
+    pc,
+    types,
 )
 
 if TYPE_CHECKING:
@@ -52,14 +56,12 @@ class Table:
     columns: Mapping[str, Any] | None = field(default=None, repr=False)
     lines: NDArray[np.int64] | None = field(default=None, repr=False)
     decimal: Decimal = field(default=".", repr=False)
-    first: int = field(default=0, repr=False)
-    unit: str = field(default="line", repr=False)
+    unit: str = field(default="row", repr=False)
     kinds: Mapping[str, Kind] = field(default_factory=dict, repr=False)
 
     def place(self, row: int) -> str:
         """Where a row is in the file: its line, or its number counted from 1."""
-        at = self.first + row + 1
-        return f"row {at}" if self.lines is None else f"{self.unit} {int(self.lines[row])}"
+        return f"{self.unit} {row + 1 if self.lines is None else int(self.lines[row])}"
 
     def take(self, kept: NDArray[np.bool_]) -> Table:
         """Some of the rows, which keep their places in the file.
@@ -71,18 +73,14 @@ class Table:
         >>> Table("a.csv", pd.DataFrame({"x": [1, 2]})).take(np.array([False, True])).place(0)
         'row 2'
         """
-        import numpy as np
-
-        pa = needed("pyarrow")
         where = np.flatnonzero(kept)
-        places = self.first + 1 + where if self.lines is None else self.lines[where]
         columns = self.columns
         if columns is not None:
             columns = {name: column.take(pa.array(where)) for name, column in columns.items()}
         frame = self.frame.iloc[where].reset_index(drop=True)
-        unit = "row" if self.lines is None else self.unit
+        lines = where + 1 if self.lines is None else self.lines[where]
         # Fewer rows may be read otherwise: whole numbers without the gaps that made them floats.
-        return replace(self, frame=frame, columns=columns, lines=places, unit=unit, kinds={})
+        return replace(self, frame=frame, columns=columns, lines=lines, kinds={})
 
     def refuse_gaps(self, gone: NDArray[np.bool_], what: str, remedy: str) -> None:
         """Refuse rows in which something is missing; the message counts them."""
@@ -94,33 +92,45 @@ class Table:
 
     def refuse_infinite(self, columns: Mapping[str, Any]) -> None:
         """Refuse infinite numbers in Arrow columns of these rows: no model takes them."""
-        pc, types = needed("pyarrow.compute"), needed("pyarrow.types")
-        first: list[tuple[int, str]] = []
-        for name, column in columns.items():
-            if types.is_floating(column.type):
-                infinite = pc.is_inf(column)
-                if pc.any(infinite).as_py():
-                    first.append((int(pc.index(infinite, True).as_py()), name))
-        if first:
-            row, name = min(first, key=lambda found: found[0])
+        rows = {
+            name: int(pc.index(pc.is_inf(column), True).as_py())
+            for name, column in columns.items()
+            if types.is_floating(column.type)
+        }
+        rows = {name: row for name, row in rows.items() if row >= 0}
+        if rows:
+            name = min(rows, key=lambda name: rows[name])
             raise TableError(
-                f"{self.name}, {self.place(row)}: column {name!r} holds an infinite number; leave "
-                "the field empty, or the row out"
+                f"{self.name}, {self.place(rows[name])}: column {name!r} holds an infinite number; "
+                "leave the field empty, or the row out"
             )
 
     def column(self, name: str) -> Any:
         """A column as it stood in the file, a pyarrow.ChunkedArray."""
         if self.columns is not None:
             return self.columns[name]
-        pa = needed("pyarrow")
         array = pa.chunked_array([pa.array(self.frame[name], from_pandas=True)])
         return plain_column(array, name, self.name)
 
-    def read(self, name: str, kind: Kind) -> tuple[Any | None, int]:
-        """A column as it stood in the file, read as a kind."""
+    def read(self, name: str, kind: Kind, why: str = "as it was in training") -> Any:
+        """A column as it stood in the file, read as a kind; why it has to be so, where it is not.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> Table("a.csv", pd.DataFrame({"x": [1, 2]})).read("x", "category").to_pylist()
+        ['1', '2']
+        """
         stored = self.column(name)
         read = as_kind(stored, kind, self.decimal)
-        return read, first_misfit(stored, kind, self.decimal) if read is None else -1
+        if read is None:
+            row = first_misfit(stored, kind, self.decimal)
+            raise TableError(
+                f"{self.name}: column {name!r}, {self.place(row)}: {stored[row].as_py()!r} is "
+                f"{KIND_MESSAGES[kind]}, {why}"
+            )
+        self.refuse_infinite({name: read})
+        return read
 
 
 def conform(table: Table, columns: Sequence[TableColumn]) -> pd.DataFrame:
@@ -142,10 +152,9 @@ def conform(table: Table, columns: Sequence[TableColumn]) -> pd.DataFrame:
     missing = [c.name for c in columns if c.name not in there]
     if missing:
         raise TableError(absent(table, missing))
-    there = {c.name for c in columns if table.kinds.get(c.name) == c.kind}
-    if columns and len(there) == len(columns):
+    if columns and all(table.kinds.get(c.name) == c.kind for c in columns):
         return table.frame[[c.name for c in columns]]
-    return as_frame({c.name: read_column(table, c) for c in columns})
+    return as_frame({c.name: table.read(c.name, c.kind) for c in columns})
 
 
 def absent(table: Table, missing: Sequence[str]) -> str:
@@ -159,17 +168,31 @@ def absent(table: Table, missing: Sequence[str]) -> str:
     return message
 
 
-def read_column(table: Table, column: TableColumn) -> Any:
-    """A column of a table as a kind that is known, as an Arrow array."""
-    read, row = table.read(column.name, column.kind)
-    if read is None:
-        raise TableError(
-            f"{table.name}: column {column.name!r}, {table.place(row)}: "
-            f"{table.column(column.name)[row].as_py()!r} is {KIND_MESSAGES[column.kind]}, as it "
-            "was in training"
-        )
-    table.refuse_infinite({column.name: read})
-    return read
+def table_of(
+    name: str,
+    stored: Mapping[str, Any],
+    notes: Sequence[str],
+    known: Sequence[TableColumn] = (),
+    *,
+    typed: Mapping[str, Any] | None = None,
+    **how: Any,
+) -> Table:
+    """A table of columns as they are stored, but those that are typed or of kinds that are known.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table_of("a", {"x": pa.chunked_array([["1"]])}, [], [TableColumn("x", "number")]).frame
+       x
+    0  1
+    """
+    table = Table(name, needed("pandas").DataFrame(), tuple(notes), stored, **how)
+    typed = stored if typed is None else typed
+    table.refuse_infinite(typed)
+    known = [column for column in known if column.name in stored]
+    read = {column.name: table.read(column.name, column.kind) for column in known}
+    kinds = {**table.kinds, **{column.name: column.kind for column in known}}
+    return replace(table, frame=as_frame({**typed, **read}), kinds=kinds)
 
 
 def plain_column(column: Any, column_name: str, name: str) -> Any:
@@ -181,7 +204,6 @@ def plain_column(column: Any, column_name: str, name: str) -> Any:
     >>> plain_column(pa.chunked_array([["b", "a"]]).dictionary_encode(), "x", "f").to_pylist()
     ['b', 'a']
     """
-    pa, pc, types = needed("pyarrow"), needed("pyarrow.compute"), needed("pyarrow.types")
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.cast(column.type.storage_type)
     if types.is_dictionary(column.type):
@@ -217,7 +239,6 @@ def as_frame(columns: Mapping[str, Any]) -> pd.DataFrame:
     >>> as_frame({"x": pa.chunked_array([[1, None]])})["x"].tolist()
     [1.0, nan]
     """
-    pa, types = needed("pyarrow"), needed("pyarrow.types")
     table = pa.table(list(columns.values()), names=list(columns))
     frame: pd.DataFrame = table.to_pandas(date_as_object=False)
     gaps = [
@@ -229,7 +250,6 @@ def as_frame(columns: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _plain_integers(column: Any) -> Any:
-    pa = needed("pyarrow")
     try:
         whole = column.cast(pa.int64())
     except pa.ArrowInvalid:
@@ -330,8 +350,10 @@ def labels_of(
     kinds: dict[str, Kind] = {"b": "boolean", "i": "number", "u": "number", "f": "number"}
     stored = table.column(target)
     kind = kinds.get(classes.dtype.kind, "category")
-    read, row = table.read(target, kind)
-    if read is not None:
+    read = as_kind(stored, kind, table.decimal)
+    if read is None:
+        row = first_misfit(stored, kind, table.decimal)
+    else:
         column = as_frame({target: read})[target]
         known = np.asarray(column.isin(classes.tolist()), dtype=bool)
         row = -1 if known.all() else int((~known).argmax())
@@ -363,14 +385,7 @@ def scores_of(table: Table, name: str) -> Floats:
     what = "the deployed model's scores"
     if name not in table.frame:
         raise TableError(f"{absent(table, [name])}; it holds {what}")
-    read, row = table.read(name, "number")
-    if read is None:
-        value = table.column(name)[row].as_py()
-        raise TableError(
-            f"{table.name}: column {name!r}, {table.place(row)}: {value!r} is "
-            f"{KIND_MESSAGES['number']}, and the column holds {what}"
-        )
-    table.refuse_infinite({name: read})
+    read = table.read(name, "number", f"and the column holds {what}")
     scores = np.asarray(as_frame({name: read})[name], np.float64)
     table.refuse_gaps(
         np.isnan(scores),
@@ -393,7 +408,9 @@ _DAMAGED = (
 """What zip, XML and openpyxl raise at files that they cannot read."""
 
 
-def read_excel(data: bytes, name: str, sheet: str | None = None) -> Table:
+def read_excel(
+    data: bytes, name: str, sheet: str | None = None, known: Sequence[TableColumn] = ()
+) -> Table:
     """A sheet, whose first row that is not empty holds the names of the columns."""
     if find_spec("openpyxl") is None:
         raise TableError(
@@ -415,33 +432,27 @@ def read_excel(data: bytes, name: str, sheet: str | None = None) -> Table:
     notes = []
     if sheet is None and len(sheets) > 1:
         notes.append(f"{FIRST} {', '.join(map(repr, sheets))}; `sheet` names another")
-    head = next((i for i, row in enumerate(rows) if any(v is not None for v in row)), 0)
-    body = rows[head + 1 :]
-    while body and all(value is None for value in body[-1]):
-        body.pop()
-    if not body:
+    filled = [i for i, row in enumerate(rows) if any(value is not None for value in row)]
+    if len(filled) < 2:
         raise TableError(f"{name}: the sheet {title!r} has no rows below its column names")
-    width = max(len(row) for row in rows)
-    columns = [[row[i] if i < len(row) else None for row in rows[head:]] for i in range(width)]
-    columns = [column[: len(body) + 1] for column in columns if any(v is not None for v in column)]
+    cells = (column[filled[0] : filled[-1] + 1] for column in zip_longest(*rows))
+    columns = [column for column in cells if any(value is not None for value in column)]
     names = column_names(["" if c[0] is None else str(c[0]) for c in columns], name, notes)
     stored = {
         own: plain_column(_typed(column[1:], own, notes), own, name)
         for own, column in zip(names, columns, strict=True)
     }
-    table = Table(name, as_frame(stored), tuple(notes), stored, first=head + 1)
-    table.refuse_infinite(stored)
-    return table
+    lines = np.arange(filled[0] + 2, filled[-1] + 2)
+    return table_of(name, stored, notes, known, lines=lines)
 
 
 def _value(cell: Any) -> Any:
     return None if isinstance(cell, str) and cell in MISSING else cell
 
 
-def _typed(values: list[Any], name: str, notes: list[str]) -> Any:
+def _typed(values: Sequence[Any], name: str, notes: list[str]) -> Any:
     """Values of one type as an Arrow column; those of several as text."""
-    pa = needed("pyarrow")
-    kinds = {bool if isinstance(v, bool) else type(v) for v in values if v is not None}
+    kinds = {type(v) for v in values if v is not None}
     if len(kinds) < 2 or kinds == {int, float}:
         if kinds == {int, float}:
             values = [None if v is None else float(v) for v in values]
