@@ -19,6 +19,7 @@ from setpoint.tables.kinds import (
     Guess,
     TableError,
     guesses_of,
+    kind_of,
     needed,
     notes_of,
     pa,
@@ -30,7 +31,6 @@ from setpoint.tables.table import (
     TableColumn,
     absent,
     column_names,
-    plain_column,
     read_excel,
     table_of,
 )
@@ -56,11 +56,7 @@ def read_parquet(data: bytes, name: str, known: Sequence[TableColumn] = ()) -> T
     own = [raw for raw in whole.column_names if not INDEX.fullmatch(raw)]
     notes = ["without the index that pandas stored"] * (whole.num_columns - len(own))
     names = dict(zip(column_names(own, name, notes), own, strict=True))
-    return table_of(name, _plain_columns(whole, names, name), notes, known)
-
-
-def _plain_columns(rows: Any, names: Mapping[str, str], name: str) -> dict[str, Any]:
-    return {own: plain_column(rows.column(raw), own, name) for own, raw in names.items()}
+    return table_of(name, {own: whole.column(raw) for own, raw in names.items()}, notes, known)
 
 
 @contextmanager
@@ -77,15 +73,11 @@ def _undamaged(name: str) -> Iterator[None]:
 _ROWS = 1 << 16
 """Rows at a time."""
 
-Chosen = Callable[[Sequence[str], str], Sequence[str]]
-
 
 def parquet_batches(
     path: str | os.PathLike[str],
     columns: Sequence[TableColumn],
-    more: Chosen = lambda _names, _name: (),
-    *,
-    rows: int | None = None,
+    more: Callable[[Sequence[str], str], Sequence[str]],
 ) -> Iterator[Table]:
     """The rows of a Parquet file, some at a time, of some columns."""
     name = Path(path).name
@@ -101,14 +93,12 @@ def parquet_batches(
         wanted = dict.fromkeys([*(c.name for c in columns), *more(list(names), name)])
         names, first = {own: names[own] for own in wanted}, 1
         # Without threads: those of a file left half-way abort a process that ends.
-        for batch in file.iter_batches(
-            rows or _ROWS, columns=list(names.values()), use_threads=False
-        ):
+        for batch in file.iter_batches(_ROWS, columns=list(names.values()), use_threads=False):
             if batch.num_rows:
-                stored = _plain_columns(pa.Table.from_batches([batch]), names, name)
-                lines = np.arange(first, first + batch.num_rows)
+                rows, lines = pa.Table.from_batches([batch]), np.arange(first, first + len(batch))
+                stored = {own: rows.column(raw) for own, raw in names.items()}
                 yield table_of(name, stored, notes, lines=lines)
-                first += batch.num_rows
+                first += len(batch)
 
 
 # --- Read a table: CSV, plain or gzipped, Parquet or a workbook -----------------------------------
@@ -145,12 +135,12 @@ def read_table(
     name, data = read_bytes(source, stdin)
     if sheet is not None and not is_excel(data):
         raise TableError(f"`sheet` is one of an Excel workbook, and {name} is not one")
+    columns = columns or ()
     if data.startswith(b"PAR1"):
-        return read_parquet(data, name, columns or ())
+        return read_parquet(data, name, columns)
     if is_excel(data):
-        return read_excel(data, name, sheet, columns or ())
-    one = separator is None or (len(separator) == 1 and separator.isascii())
-    if not one or separator in ('"', "\n", "\r", "\0"):
+        return read_excel(data, name, sheet, columns)
+    if separator is not None and not re.fullmatch(r'[^"\n\r\0\x80-\U0010ffff]', separator):
         raise TableError(f"the separator is one character, such as ',' or ';', got {separator!r}")
     notes: list[str] = []
     text = text_of(data, name, encoding, notes)
@@ -161,7 +151,7 @@ def read_table(
     names = column_names(header, name, notes)
     found, lines = rows_of(text, len(names), separator, name)
     stored = dict(zip(names, found, strict=True))
-    known = [column for column in columns or () if column.name in stored]
+    known = [column for column in columns if column.name in stored]
     # Kinds that are known are read as such below; until then numbers only tell the decimal mark.
     settled = decimal is not None or separator == ","
     as_text = [column.name for column in known if settled or column.kind != "number"]
@@ -179,7 +169,7 @@ def read_table(
         lines=lines,
         decimal=mark,
         unit="line",
-        kinds={name: g.kind for name, g in guesses.items() if g.decimal in ("", mark)},
+        kinds={name: kind_of(g.column) for name, g in guesses.items() if g.decimal in ("", mark)},
     )
 
 
@@ -236,38 +226,23 @@ def write_rows(
     dialect = CsvDialect() if dialect is None else dialect
     if kind == ".parquet":
         needed("pyarrow.parquet").write_table(pa.table(dict(columns)), file)
-    elif kind == ".csv.gz":
+        return
+    encoder = codecs.getincrementalencoder("utf-8" if kind == ".jsonl" else dialect.encoding)()
+    rows = _jsonl(columns) if kind == ".jsonl" else _csv(columns, dialect)
+    pieces = map(encoder.encode, rows)  # a byte order mark once
+    if kind == ".csv.gz":
         # Without a time in its head the same rows give the same bytes.
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
-            _write(_csv(columns, dialect), packed, dialect.encoding)
-    elif kind == ".csv":
-        _write(_csv(columns, dialect), file, dialect.encoding)
+            packed.writelines(pieces)
     else:
-        _write(_jsonl(columns), file, "utf-8")
-
-
-def _write(pieces: Iterator[str], file: Any, encoding: str) -> None:
-    encoder = codecs.getincrementalencoder(encoding)()  # a byte order mark once
-    for piece in pieces:
-        file.write(encoder.encode(piece))
-
-
-def _pieces(columns: Mapping[str, Any]) -> Iterator[list[list[Any]]]:
-    """Columns of plain values, some rows at a time."""
-    n_rows = len(next(iter(columns.values())))
-    for start in range(0, n_rows, _PIECE):
-        yield [_plain(column.slice(start, _PIECE)) for column in columns.values()]
+        file.writelines(pieces)
 
 
 def _plain(column: Any) -> list[Any]:
     values: list[Any] = column.to_pylist()
     if types.is_temporal(column.type):
-        return [None if v is None else _iso(v) for v in values]
+        return [v if v is None else str(getattr(v, "isoformat", v.__str__)()) for v in values]
     return values
-
-
-def _iso(value: Any) -> str:
-    return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
 
 
 def _csv(columns: Mapping[str, Any], dialect: CsvDialect) -> Iterator[str]:
@@ -290,13 +265,13 @@ def _cells(column: Any, dialect: CsvDialect, rounded: bool) -> Any:
     """Values as text, "" where missing: a piece of text as it is, a float by repr."""
     if types.is_integer(column.type) or (types.is_string(column.type) and not dialect.spreadsheet):
         return pc.fill_null(column.combine_chunks().cast(pa.string()), "")
-
-    def text_of(value: Any) -> str:
-        if isinstance(value, float):
-            return (f"{value:.6g}" if rounded else repr(value)).replace(".", dialect.decimal)
-        return _guarded(value) if isinstance(value, str) and dialect.spreadsheet else str(value)
-
-    return pa.array(["" if v is None else text_of(v) for v in _plain(column)], pa.string())
+    as_text: Callable[[Any], str] = _guarded if types.is_string(column.type) else str
+    if types.is_floating(column.type):
+        as_text = "{:.6g}".format if rounded else repr
+    text = pa.array(["" if v is None else as_text(v) for v in _plain(column)], pa.string())
+    if types.is_floating(column.type) and dialect.decimal != ".":
+        text = pc.replace_substring(text, ".", dialect.decimal)
+    return text
 
 
 def _quoted(text: Any, separator: str, alone: bool) -> Any:
@@ -316,7 +291,7 @@ def _guarded(text: str) -> str:
 
 
 def _jsonl(columns: Mapping[str, Any]) -> Iterator[str]:
-    names = list(columns)
-    for piece in _pieces(columns):
-        rows = (dict(zip(names, row, strict=True)) for row in zip(*piece, strict=True))
+    for start in range(0, len(next(iter(columns.values()))), _PIECE):
+        cells = (_plain(column.slice(start, _PIECE)) for column in columns.values())
+        rows = (dict(zip(columns, row, strict=True)) for row in zip(*cells, strict=True))
         yield "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -82,17 +83,6 @@ def as_numbers(text: Any, decimal: Decimal = ".") -> tuple[Any, str] | None:
     return None
 
 
-def why_not(text: Any, numbers: Any) -> str:
-    """Why a column that could be numbers has to stay text; "" if it need not."""
-    if _leading_zeros(text):
-        return "leading zeros"
-    if types.is_integer(numbers.type) and not numbers.null_count:
-        return ""
-    if beyond_floats(numbers) and _any(text, _LONG_INTEGER):
-        return "integers of so many digits that a number would lose some"
-    return ""
-
-
 def beyond_floats(numbers: Any) -> bool:
     """Whether some are so large that float64 does not tell neighbouring integers apart."""
     ends = pc.min_max(numbers).as_py()
@@ -112,9 +102,8 @@ def is_ambiguous(text: Any) -> int | None:
     """
     marked = pc.match_substring_regex(text, "[.,]")
     settled = pc.and_not(marked, pc.match_substring_regex(text, _GROUPED))
-    if pc.any(settled).as_py() or not pc.any(marked).as_py():
-        return None
-    return int(pc.index(marked, True).as_py())
+    row = pc.index(marked, True).as_py()
+    return None if row < 0 or pc.any(settled).as_py() else int(row)
 
 
 def _plain(text: Any) -> Any | None:
@@ -131,11 +120,10 @@ def _plain(text: Any) -> Any | None:
 
 
 def _cast(text: Any, kind: str) -> Any | None:
-    try:
+    with suppress(pa.ArrowInvalid):
         pc.cast(text.slice(0, _PROBE), kind)  # a cast that fails is slow: it notes every value
         return pc.cast(text, kind)
-    except pa.ArrowInvalid:
-        return None
+    return None
 
 
 def _leading_zeros(text: Any) -> bool:
@@ -156,7 +144,7 @@ def _any(text: Any, pattern: str) -> bool:
     return bool(pc.any(pc.match_substring_regex(text, pattern)).as_py())
 
 
-# --- Columns of text or of Parquet as one of four kinds: number, boolean --------------------------
+# --- Columns of text or of Parquet as one of four kinds: number, boolean, date, category ----------
 
 
 Kind = Literal["number", "boolean", "date", "category"]
@@ -184,22 +172,21 @@ _ALMOST = (
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """What a column of text was taken for."""
+    """What a column of text was taken for, and why not for more: the first value that is odd."""
 
     column: Any
     decimal: str = ""
     why: str = ""
-    row: int | None = None
+    first: Any = None
 
-    @property
-    def kind(self) -> Kind:
-        """The kind that the column is of."""
-        made = self.column.type
-        if types.is_boolean(made):
-            return "boolean"
-        if types.is_timestamp(made):
-            return "date"
-        return "category" if types.is_string(made) else "number"
+
+def kind_of(column: Any) -> Kind:
+    """The kind that a plain column is of."""
+    if types.is_boolean(column.type):
+        return "boolean"
+    if types.is_timestamp(column.type):
+        return "date"
+    return "category" if types.is_string(column.type) else "number"
 
 
 def guesses_of(
@@ -232,14 +219,13 @@ def _mark_of(
         g.decimal for c, g in numbers.items() if c not in doubtful and _any(stored[c], "[.,]")
     }
     for column, row in doubtful.items():
-        if settled == {numbers[column].decimal}:
-            continue
-        value = stored[column][row].as_py()
-        whole = value.replace(",", "").replace(".", "")
-        raise TableError(
-            f"{name}, line {int(lines[row])}: {value!r} in column {column!r} may be {whole} or "
-            "have decimals; say which with `decimal=','` or `decimal='.'`"
-        )
+        if settled != {numbers[column].decimal}:
+            value = stored[column][row].as_py()
+            whole = value.replace(",", "").replace(".", "")
+            raise TableError(
+                f"{name}, line {lines[row]}: {value!r} in column {column!r} may be {whole} or have "
+                "decimals; say which with `decimal=','` or `decimal='.'`"
+            )
     if settled == {",", "."}:
         return "auto"
     return "," if "," in settled else "."
@@ -251,9 +237,9 @@ def notes_of(guesses: Mapping[str, Guess], stored: Mapping[str, Any], lines: Cod
     for column, guess in guesses.items():
         if guess.why:
             first = ""
-            if guess.row is not None:
-                value = stored[column][guess.row].as_py()
-                first = f" (first: {value!r} in line {int(lines[guess.row])})"
+            if guess.first is not None:
+                line = lines[pc.index(stored[column], guess.first).as_py()]
+                first = f" (first: {guess.first.as_py()!r} in line {line})"
             notes.append(f"column {column!r} has {guess.why}{first}, so it was read as text")
     return notes
 
@@ -271,8 +257,12 @@ def guessed(text: Any, decimal: Decimal) -> Guess:
         return Guess(text.cast(pa.float64()))
     found = as_numbers(text, decimal)
     if found is not None:
-        why = why_not(text, found[0])
-        return Guess(text, why=why) if why else Guess(*found)
+        whole = types.is_integer(found[0].type) and not found[0].null_count
+        if _leading_zeros(text):
+            return Guess(text, why="leading zeros")
+        if not whole and beyond_floats(found[0]) and _any(text, _LONG_INTEGER):
+            return Guess(text, why="integers of so many digits that a number would lose some")
+        return Guess(*found)
     for read in (_booleans, _dates):
         column = read(text)
         if column is not None:
@@ -289,27 +279,20 @@ def as_kind(column: Any, kind: Kind, decimal: Decimal = ".") -> Any | None:
     >>> as_kind(pa.chunked_array([[1, 2]]), "category").to_pylist()
     ['1', '2']
     """
-    made = column.type
     if column.null_count == len(column):
         plain = {"number": pa.float64(), "boolean": pa.bool_(), "date": pa.timestamp("us")}
         return pa.chunked_array([pa.nulls(len(column), plain.get(kind, pa.string()))])
-    if types.is_string(made):
-        if kind == "number":
-            found = as_numbers(column, decimal)
-            return None if found is None else found[0]
-        return {"boolean": _booleans, "date": _dates}.get(kind, lambda c: c)(column)
+    is_text = types.is_string(column.type)
+    if is_text and kind == "number":
+        found = as_numbers(column, decimal)
+        return None if found is None else found[0]
+    if is_text and kind != "category":
+        return _booleans(column) if kind == "boolean" else _dates(column)
     if kind == "category":
-        if types.is_floating(made):  # codes beside missing ones: 1.0 was "1"
-            if not pc.all(pc.equal(column, pc.floor(column))).as_py():
-                return column.cast(pa.string())
-            column = column.cast(pa.int64())
+        if types.is_floating(column.type) and pc.all(pc.equal(column, pc.floor(column))).as_py():
+            column = column.cast(pa.int64())  # codes beside missing ones: 1.0 was "1"
         return column.cast(pa.string())
-    fits = {
-        "number": types.is_integer(made) or types.is_floating(made),
-        "boolean": types.is_boolean(made),
-        "date": types.is_timestamp(made),
-    }
-    return column if fits[kind] else None
+    return column if kind_of(column) == kind else None
 
 
 def first_misfit(column: Any, kind: Kind, decimal: Decimal = ".") -> int:
@@ -321,11 +304,9 @@ def first_misfit(column: Any, kind: Kind, decimal: Decimal = ".") -> int:
 
 
 def _booleans(text: Any) -> Any | None:
-    true, false = (pc.is_in(text, pa.array(words)) for words in (_TRUE, _FALSE))
-    known = pc.or_(pc.or_(true, false), pc.is_null(text))
-    if not pc.all(known).as_py():
+    if not pc.all(pc.is_in(text, pa.array([*_TRUE, *_FALSE, None]))).as_py():
         return None
-    return pc.if_else(pc.is_null(text), pa.scalar(None, pa.bool_()), true)
+    return pc.if_else(pc.is_valid(text), pc.is_in(text, pa.array(_TRUE)), None)
 
 
 def _dates(text: Any) -> Any | None:
@@ -334,11 +315,8 @@ def _dates(text: Any) -> Any | None:
         return None
     for unit in ("us", "ns"):  # finer than microseconds is rare, and reaches to 2262 only
         for zone in (None, "UTC"):
-            try:
-                stamps = pc.cast(text, pa.timestamp(unit, zone))
-            except pa.ArrowInvalid:
-                continue
-            return pc.cast(stamps, pa.timestamp(unit))
+            with suppress(pa.ArrowInvalid):
+                return pc.cast(pc.cast(text, pa.timestamp(unit, zone)), pa.timestamp(unit))
     return None
 
 
@@ -346,18 +324,20 @@ def _words(text: Any, decimal: Decimal) -> Guess:
     """Text, and the few words that keep it from being dates or numbers, if it is so."""
     counts = pc.value_counts(text.drop_null().combine_chunks())
     values, sizes = counts.field("values"), counts.field("counts")
-    dates = pc.filter(sizes, pc.match_substring_regex(values, _DATE))
-    if 2 * (pc.sum(dates).as_py() or 0) > len(text) - text.null_count:
-        return Guess(text, why="values that are not dates", row=first_misfit(text, "date"))
+
+    def n_rows(found: Any) -> int:
+        return pc.sum(pc.filter(sizes, found)).as_py() or 0
+
+    half = (len(text) - text.null_count) / 2
+    if n_rows(pc.match_substring_regex(values, _DATE)) > half:
+        return Guess(text, why="values that are not dates", first=text[first_misfit(text, "date")])
     for what, pattern in _ALMOST:
         alike = pc.match_substring_regex(values, pattern)
-        if 2 * (pc.sum(pc.filter(sizes, alike)).as_py() or 0) > len(text) - text.null_count:
-            first = pc.index(text, pc.filter(values, alike)[0]).as_py()
-            return Guess(text, why=what, row=int(first))
+        if n_rows(alike) > half:
+            return Guess(text, why=what, first=pc.filter(values, alike)[0])
     words = pc.invert(pc.match_substring_regex(values, _PLAIN if decimal == "." else _EITHER))
-    n_words = pc.sum(pc.filter(sizes, words)).as_py() or 0
-    if not n_words or 2 * n_words > len(text) - text.null_count:
+    n_words = n_rows(words)
+    if not 0 < n_words <= half:
         return Guess(text)
-    word = pc.filter(values, words)[0]
     noun = "value that is not a number" if n_words == 1 else "values that are not numbers"
-    return Guess(text, why=f"{n_words:,} {noun}", row=int(pc.index(text, word).as_py()))
+    return Guess(text, why=f"{n_words:,} {noun}", first=pc.filter(values, words)[0])

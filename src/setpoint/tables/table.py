@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from itertools import zip_longest
@@ -186,6 +187,7 @@ def table_of(
        x
     0  1
     """
+    stored = {own: plain_column(column, own, name) for own, column in stored.items()}
     table = Table(name, needed("pandas").DataFrame(), tuple(notes), stored, **how)
     typed = stored if typed is None else typed
     table.refuse_infinite(typed)
@@ -211,19 +213,19 @@ def plain_column(column: Any, column_name: str, name: str) -> Any:
     made = column.type
     if types.is_boolean(made) or types.is_string(made):
         return column
-    if types.is_null(made):
-        return column.cast(pa.float64())
     if types.is_large_string(made) or types.is_string_view(made) or types.is_time(made):
         return column.cast(pa.string())
     if types.is_integer(made):
-        return _plain_integers(column)
-    if types.is_floating(made) or types.is_decimal(made):
+        with suppress(pa.ArrowInvalid):
+            whole = column.cast(pa.int64())
+            if not (whole.null_count and beyond_floats(whole)):
+                return whole
+        return column.cast(pa.string())
+    if types.is_null(made) or types.is_floating(made) or types.is_decimal(made):
         column = column.cast(pa.float64())
         return pc.if_else(pc.is_nan(column), None, column)
-    if types.is_date(made):
-        return column.cast(pa.timestamp("s")).cast(pa.timestamp("us"))
-    if types.is_timestamp(made):
-        return column.cast(pa.timestamp("ns" if made.unit == "ns" else "us"))
+    if types.is_date(made) or types.is_timestamp(made):
+        return column.cast(pa.timestamp("ns" if getattr(made, "unit", "") == "ns" else "us"))
     raise TableError(
         f"{name}: column {column_name!r} holds values of type {made}; a table holds numbers, text, "
         "booleans and dates. Leave the column out, or take it apart into plain ones"
@@ -241,26 +243,15 @@ def as_frame(columns: Mapping[str, Any]) -> pd.DataFrame:
     """
     table = pa.table(list(columns.values()), names=list(columns))
     frame: pd.DataFrame = table.to_pandas(date_as_object=False)
-    gaps = [
-        name
-        for name, column in columns.items()
-        if types.is_boolean(column.type) and column.null_count
-    ]
+    gaps = [n for n, c in columns.items() if types.is_boolean(c.type) and c.null_count]
     return frame.astype(dict.fromkeys(gaps, "boolean")) if gaps else frame
-
-
-def _plain_integers(column: Any) -> Any:
-    try:
-        whole = column.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return column.cast(pa.string())
-    if whole.null_count and beyond_floats(whole):
-        return column.cast(pa.string())
-    return whole
 
 
 # --- The columns of a table and their kinds -------------------------------------------------------
 
+
+_KINDS: dict[str, Kind] = {"b": "boolean", "i": "number", "u": "number", "f": "number", "M": "date"}
+"""Kinds by the letters that NumPy has for types."""
 
 ID_VALUES, ID_SHARE = 50, 0.9
 """Text with more different values than both may name its rows."""
@@ -268,17 +259,16 @@ ID_VALUES, ID_SHARE = 50, 0.9
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column's name and kind, and the decimal mark of its numbers where it is text.
+    """A column's name and kind.
 
     Examples
     --------
     >>> TableColumn("age", "number")
-    TableColumn(name='age', kind='number', decimal='.')
+    TableColumn(name='age', kind='number')
     """
 
     name: str
     kind: Kind
-    decimal: Decimal = "."
 
 
 def kinds_of(frame: pd.DataFrame) -> tuple[TableColumn, ...]:
@@ -290,10 +280,8 @@ def kinds_of(frame: pd.DataFrame) -> tuple[TableColumn, ...]:
     >>> [column.kind for column in kinds_of(pd.DataFrame({"age": [31], "city": ["Bonn"]}))]
     ['number', 'category']
     """
-    kinds: dict[str, Kind] = {"b": "boolean", "M": "date", "i": "number", "u": "number"}
-    kinds["f"] = "number"
     return tuple(
-        TableColumn(str(name), kinds.get(getattr(dtype, "kind", "O"), "category"))
+        TableColumn(str(name), _KINDS.get(getattr(dtype, "kind", "O"), "category"))
         for name, dtype in frame.dtypes.items()
     )
 
@@ -347,9 +335,8 @@ def labels_of(
                 "booleans"
             )
         return _plain(table.frame[target])
-    kinds: dict[str, Kind] = {"b": "boolean", "i": "number", "u": "number", "f": "number"}
     stored = table.column(target)
-    kind = kinds.get(classes.dtype.kind, "category")
+    kind = _KINDS.get(classes.dtype.kind, "category")
     read = as_kind(stored, kind, table.decimal)
     if read is None:
         row = first_misfit(stored, kind, table.decimal)
@@ -368,9 +355,7 @@ def labels_of(
 
 def _plain(column: pd.Series[Any]) -> Array:
     """NumPy's types for numbers and booleans, objects for text."""
-    if column.dtype.kind in "biuf":
-        return np.asarray(column.to_numpy())
-    return np.asarray(column.to_numpy(dtype=object))
+    return np.asarray(column.to_numpy(dtype=None if column.dtype.kind in "biuf" else object))
 
 
 def scores_of(table: Table, name: str) -> Floats:
@@ -421,7 +406,8 @@ def read_excel(
         book = needed("openpyxl").load_workbook(io.BytesIO(data), read_only=True, data_only=True)
         sheets = {one.title: one for one in book.worksheets}
         title = next(iter(sheets)) if sheet is None else sheet
-        rows = [[_value(cell) for cell in row] for row in getattr(sheets.get(title), "values", ())]
+        cells = getattr(sheets.get(title), "values", ())
+        rows = [[None if cell in MISSING else cell for cell in row] for row in cells]
     except _DAMAGED as error:
         reason = " ".join(str(error).split())
         raise TableError(
@@ -435,29 +421,22 @@ def read_excel(
     filled = [i for i, row in enumerate(rows) if any(value is not None for value in row)]
     if len(filled) < 2:
         raise TableError(f"{name}: the sheet {title!r} has no rows below its column names")
-    cells = (column[filled[0] : filled[-1] + 1] for column in zip_longest(*rows))
-    columns = [column for column in cells if any(value is not None for value in column)]
+    cut = (column[filled[0] : filled[-1] + 1] for column in zip_longest(*rows))
+    columns = [column for column in cut if any(value is not None for value in column)]
     names = column_names(["" if c[0] is None else str(c[0]) for c in columns], name, notes)
     stored = {
-        own: plain_column(_typed(column[1:], own, notes), own, name)
-        for own, column in zip(names, columns, strict=True)
+        own: _typed(column[1:], own, notes) for own, column in zip(names, columns, strict=True)
     }
     lines = np.arange(filled[0] + 2, filled[-1] + 2)
     return table_of(name, stored, notes, known, lines=lines)
 
 
-def _value(cell: Any) -> Any:
-    return None if isinstance(cell, str) and cell in MISSING else cell
-
-
 def _typed(values: Sequence[Any], name: str, notes: list[str]) -> Any:
     """Values of one type as an Arrow column; those of several as text."""
-    kinds = {type(v) for v in values if v is not None}
-    if len(kinds) < 2 or kinds == {int, float}:
-        if kinds == {int, float}:
-            values = [None if v is None else float(v) for v in values]
-        return pa.chunked_array([pa.array(values)])
-    notes.append(f"column {name!r} has cells of several types, so it was read as text")
-    return pa.chunked_array(
-        [pa.array([None if v is None else str(v) for v in values], pa.string())]
-    )
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) > 1:
+        made: Any = float if kinds == {int, float} else str
+        if made is str:
+            notes.append(f"column {name!r} has cells of several types, so it was read as text")
+        values = [None if value is None else made(value) for value in values]
+    return pa.chunked_array([pa.array(values)])

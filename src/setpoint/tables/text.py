@@ -10,6 +10,7 @@ import re
 import sys
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -60,7 +61,6 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
     (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
 )
-_ORDERED = tuple(mark for mark, codec, _ in _MARKS if codec != "utf-8")
 
 
 def read_bytes(source: str | os.PathLike[str], stdin: BinaryIO | None = None) -> tuple[str, bytes]:
@@ -154,8 +154,6 @@ def text_of(data: bytes, name: str, encoding: str | None, notes: list[str]) -> b
 def _codec_of(data: bytes, name: str, encoding: str | None) -> tuple[str, str]:
     """The codec of a text by its first bytes, and a note where it is not plain UTF-8."""
     if encoding is not None:
-        if encoding.lower() in ("utf-16", "utf-32") and not data.startswith(_ORDERED):
-            return f"{encoding}-{sys.byteorder[0]}e", encoding  # as Python has it
         return encoding, encoding
     for mark, codec, words in _MARKS:
         if data.startswith(mark):
@@ -190,22 +188,17 @@ _QUOTE, _END = ord('"'), ord("\n")
 
 def separator_of(text: bytes) -> str:
     """The separator by which most of the first records have as many fields as the header."""
-    lines, size = [], 0
-    for line in _lines(text):
-        lines.append(line)
-        size += len(line)
-        if len(lines) > 1 and (len(lines) == _SAMPLE_RECORDS or size > _SAMPLE_BYTES):
-            break
-    best, separator = (0.0, 1), ","
-    for candidate in _SEPARATORS:
+    end = text.find(b"\n", max(_SAMPLE_BYTES, text.index(b"\n") + 1))  # two lines at least
+    lines = list(islice(_lines(text[: end + 1 or None]), _SAMPLE_RECORDS))
+
+    def fit(separator: str) -> tuple[float, int]:
         try:
-            counts = [len(row) for row in csv.reader(lines, delimiter=candidate) if row]
+            counts = [len(row) for row in csv.reader(lines, delimiter=separator) if row]
         except csv.Error:  # a field too long
-            continue
-        fits = (counts.count(counts[0]) / len(counts), counts[0])
-        if counts[0] > 1 and fits > best:
-            best, separator = fits, candidate
-    return separator
+            return 0.0, 1
+        return (counts.count(counts[0]) / len(counts), counts[0]) if counts[0] > 1 else (0.0, 1)
+
+    return max(_SEPARATORS, key=fit)
 
 
 def _lines(text: bytes) -> Iterator[str]:
