@@ -18,23 +18,17 @@ import numpy as np
 from setpoint.tables.kinds import (
     Guess,
     TableError,
-    guesses_of,
+    guessed,
     kind_of,
+    mark_of,
     needed,
     notes_of,
     pa,
     pc,
     types,
 )
-from setpoint.tables.table import (
-    Table,
-    TableColumn,
-    absent,
-    column_names,
-    read_excel,
-    table_of,
-)
-from setpoint.tables.text import header_of, is_excel, read_bytes, rows_of, separator_of, text_of
+from setpoint.tables.table import Table, TableColumn, absent, column_names, read_excel, table_of
+from setpoint.tables.text import ZIP, read_bytes, records_of, rows_of, separator_of, text_of
 
 # --- Parquet files: whole, or some rows at a time -------------------------------------------------
 
@@ -133,44 +127,40 @@ def read_table(
     if decimal not in (None, ".", ","):
         raise TableError(f"the decimal mark is '.' or ',', got {decimal!r}")
     name, data = read_bytes(source, stdin)
-    if sheet is not None and not is_excel(data):
+    is_excel = data.startswith(ZIP) and b"xl/" in data[: 2**20]
+    if sheet is not None and not is_excel:
         raise TableError(f"`sheet` is one of an Excel workbook, and {name} is not one")
     columns = columns or ()
     if data.startswith(b"PAR1"):
         return read_parquet(data, name, columns)
-    if is_excel(data):
+    if is_excel:
         return read_excel(data, name, sheet, columns)
     if separator is not None and not re.fullmatch(r'[^"\n\r\0\x80-\U0010ffff]', separator):
         raise TableError(f"the separator is one character, such as ',' or ';', got {separator!r}")
     notes: list[str] = []
     text = text_of(data, name, encoding, notes)
     separator = separator or separator_of(text)
-    header = header_of(text, separator, name)
+    header = next(records_of(text, separator, name))[1]
     if len(header) > 1 and separator != ",":
         notes.append("tabs between fields" if separator == "\t" else f"separator {separator!r}")
     names = column_names(header, name, notes)
     found, lines = rows_of(text, len(names), separator, name)
     stored = dict(zip(names, found, strict=True))
-    known = [column for column in columns if column.name in stored]
-    # Kinds that are known are read as such below; until then numbers only tell the decimal mark.
-    settled = decimal is not None or separator == ","
-    as_text = [column.name for column in known if settled or column.kind != "number"]
-    guesses, mark = guesses_of(
-        stored, lines, name, separator=separator, decimal=decimal, as_text=as_text
-    )
-    guesses |= {column.name: Guess(stored[column.name]) for column in known}
+    kinds: dict[str, str] = {c.name: c.kind for c in columns if c.name in stored}
+    mark: Any = decimal or ("." if separator == "," else "auto")
+    guesses = {}
+    for column, values in stored.items():
+        # Kinds that are known are read as such below; until then numbers may tell the decimal mark.
+        is_read_below = column in kinds and (mark != "auto" or kinds[column] != "number")
+        guesses[column] = Guess(values) if is_read_below else guessed(values, mark)
+    if mark == "auto":
+        mark = mark_of(name, stored, guesses, lines)
+    guesses |= {column: Guess(stored[column]) for column in kinds}
     notes += ["decimal comma"] * (mark != ".") + notes_of(guesses, stored, lines)
-    return table_of(
-        name,
-        stored,
-        notes,
-        known,
-        typed={name: guess.column for name, guess in guesses.items()},
-        lines=lines,
-        decimal=mark,
-        unit="line",
-        kinds={name: kind_of(g.column) for name, g in guesses.items() if g.decimal in ("", mark)},
-    )
+    kinds = {c: kind_of(g.column) for c, g in guesses.items() if g.decimal in ("", mark)}
+    how = {"lines": lines, "unit": "line", "decimal": mark, "kinds": kinds}
+    typed = {column: guess.column for column, guess in guesses.items()}
+    return table_of(name, stored, notes, columns, typed=typed, **how)
 
 
 # --- Rows of a table as bytes: CSV, gzipped or not, Parquet, JSON lines ---------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -189,28 +189,8 @@ def kind_of(column: Any) -> Kind:
     return "category" if types.is_string(column.type) else "number"
 
 
-def guesses_of(
-    stored: Mapping[str, Any],
-    lines: Codes,
-    name: str,
-    *,
-    separator: str,
-    decimal: str | None,
-    as_text: Collection[str] = (),
-) -> tuple[dict[str, Guess], Decimal]:
-    """What the columns of a text are taken for, and the decimal mark of their numbers."""
-    mark: Decimal = "," if decimal == "," else "."
-    if decimal is None and separator != ",":
-        mark = "auto"
-    guesses = {
-        column: Guess(values) if column in as_text else guessed(values, mark)
-        for column, values in stored.items()
-    }
-    return guesses, _mark_of(name, stored, guesses, lines) if mark == "auto" else mark
-
-
-def _mark_of(
-    name: str, stored: Mapping[str, Any], guesses: dict[str, Guess], lines: Codes
+def mark_of(
+    name: str, stored: Mapping[str, Any], guesses: Mapping[str, Guess], lines: Codes
 ) -> Decimal:
     """The decimal mark of a text; "auto" where columns differ."""
     numbers = {column: guess for column, guess in guesses.items() if guess.decimal}

@@ -21,7 +21,7 @@ from setpoint.tables.kinds import MISSING, TableError, needed, pa
 
 # --- A file or stdin as bytes, and what they are if they are not a table --------------------------
 
-_ZIP = b"PK\x03\x04"
+ZIP = b"PK\x03\x04"
 _TO_CSV, _SAVE = "save it as CSV", "save it as CSV or Parquet"
 _UNPACK = "unpack it, or pack it with gzip"
 
@@ -29,7 +29,7 @@ _OTHER = tuple(
     (re.compile(start, re.DOTALL), what, remedy)
     for start, what, remedy in (
         (rb"PK\x03\x04.{,60}application/vnd.oasis.opendocument", "an OpenDocument file", _TO_CSV),
-        (_ZIP, "a zip archive", _UNPACK),
+        (ZIP, "a zip archive", _UNPACK),
         (rb"\xd0\xcf\x11\xe0", "an Excel file", _TO_CSV),
         (rb"%PDF", "a PDF", _SAVE),
         # A text may begin with letters such as "ORC", but holds no zero byte.
@@ -81,11 +81,6 @@ def read_bytes(source: str | os.PathLike[str], stdin: BinaryIO | None = None) ->
         }.get(type(error), f" cannot be read: {error.strerror or error}")
         raise TableError(f"{source}{why}") from None
     return name, _unpacked(data, name) if data[:2] == b"\x1f\x8b" else data
-
-
-def is_excel(data: bytes) -> bool:
-    """Whether bytes begin as a workbook of Excel does."""
-    return data[:4] == _ZIP and b"xl/" in data[: 2**20]
 
 
 def _unpacked(packed: bytes, name: str) -> bytes:
@@ -206,11 +201,6 @@ def _lines(text: bytes) -> Iterator[str]:
     return io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="\n")
 
 
-def header_of(text: bytes, separator: str, name: str) -> list[str]:
-    """The fields of the first record."""
-    return next(_records(text, separator, name))[1]
-
-
 def rows_of(text: bytes, n_columns: int, separator: str, name: str) -> tuple[list[Any], Codes]:
     r"""The columns below the header as text, and the line on which each row begins.
 
@@ -272,13 +262,13 @@ def _lines_of_records(text: bytes, separator: str, name: str) -> Codes:
     beside[[_QUOTE, _END, ord(separator)]] = True
     at, after = quotes[::2], quotes[1::2]
     if len(at) > len(after) or not (beside[data[at - 1]].all() and beside[data[after + 1]].all()):
-        return np.array([line for line, _ in _records(text, separator, name)])
+        return np.array([line for line, _ in records_of(text, separator, name)])
     starts = np.append(0, ends[:-1] + 1)
     inside = np.searchsorted(quotes, starts) % 2 == 1
     return 1 + np.flatnonzero((starts < ends) & ~inside)
 
 
-def _records(text: bytes, separator: str, name: str) -> Iterator[tuple[int, list[str]]]:
+def records_of(text: bytes, separator: str, name: str) -> Iterator[tuple[int, list[str]]]:
     """Records with their lines by Python's reader, which takes quotes amid a value."""
     reader, line = csv.reader(_lines(text), delimiter=separator, strict=True), 1
     try:
