@@ -140,7 +140,7 @@ def text_of(data: bytes, name: str, encoding: str | None, notes: list[str]) -> b
         raise TableError(f"{name} is not {codec} text: {error}") from None
     text = text.removeprefix(codecs.BOM_UTF8).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     _refuse_zero(text, name)
-    if not text.strip():
+    if not text or text.isspace():
         raise TableError(f"{name} is empty; a table has a line of column names, and rows below it")
     _refuse_other_files(text, name)
     return text if text.endswith(b"\n") else text + b"\n"
