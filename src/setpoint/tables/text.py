@@ -121,7 +121,8 @@ def text_of(data: bytes, name: str, encoding: str | None, notes: list[str]) -> b
     if note:
         notes.append(note)
     try:
-        text = data.decode(codec).encode()
+        is_plain = codec == "utf-8" and data.isascii()  # no copies of large files
+        text = data if is_plain else data.decode(codec).encode()
     except LookupError:
         raise TableError(
             f"{name}: there is no encoding {codec!r}; common ones are utf-8, cp1252, latin-1, "
