@@ -201,14 +201,8 @@ goal weighs rows by it
     for name, weighs in goal.needs.measures.get(dataset, {}).items():
         if name not in table.frame:
             raise TableError(f"{absent(table, [name])}; the goal counts rows by it")
-        numbers, row = table.read(name, "number")
-        if numbers is None:
-            found = table.column(name)[row].as_py()
-            raise TableError(
-                f"{table.name}: column {name!r}, {table.place(row)}: {found!r} is not a number, "
-                "and the goal counts rows by it; write plain numbers, without units"
-            )
-        table.refuse_infinite({name: numbers})
+        why = "and the goal counts rows by it; write plain numbers, without units"
+        numbers = table.read(name, "number", why)
         table.refuse_gaps(
             numbers.is_null().to_numpy(),
             f"value in column {name!r}, which the goal counts rows by",
