@@ -95,7 +95,7 @@ class Option(NamedTuple):
             [*self.flags, name],
             metavar=metavar,
             multiple=self.many,
-            is_flag=metavar is None and self.type is None,
+            is_flag=(metavar is None and self.type is None) or None,
             type=self.type,
             help=self.help,
             file=self.file,
