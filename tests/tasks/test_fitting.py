@@ -11,7 +11,6 @@ from setpoint import InfeasibleError, InputError, SetpointError, save_model
 from setpoint.tables import TableError
 from setpoint.tasks import (
     FitSettings,
-    Journal,
     Reading,
     evaluate_table,
     fit_table,
@@ -48,13 +47,12 @@ def fitted():
     return fit_table(FRAME, GOAL, target="y", drop=("customer",))
 
 
-def test_a_fit_is_a_value_that_knows_what_was_said(fitted):
+def test_a_fit_is_a_value_that_knows_its_rows(fitted):
     assert fitted.held_out is fitted.judged
     assert fitted.n_fitted + fitted.n_held_out == len(FRAME)
     logistic = SolverChoice(estimator="logistic")
     assert fitted.settings == FitSettings("y", choice=logistic, drop=("customer",))
     assert [title for title, _ in fitted.about] == ["The data", "The model"]
-    assert any("the positive class is 'yes'" in note for note in fitted.notes)
     assert fitted.model.target == "y"
     assert fitted.model.profile["city"] == ["Bonn", "Kiel", "Ulm"]
 
@@ -69,17 +67,19 @@ def test_files_frames_and_other_frames_are_the_same(fitted, tmp_path):
     assert len(rules) == 1
 
 
-def test_what_is_said_goes_to_a_journal_at_once():
-    class Loud(Journal):
-        shown = ()
+def test_what_is_said_is_logged(caplog):
+    caplog.set_level("DEBUG", logger="setpoint.tables")
+    fit_table(FRAME, GOAL, target="y")
+    assert "the positive class is 'yes'; `pos_label` names another" in _notes(caplog)
+    assert "judging the rule on rows held out" in _timed(caplog)
 
-        def show(self, text):
-            self.shown += (text,)
 
-    journal = Loud()
-    found = fit_table(FRAME, GOAL, target="y", journal=journal)
-    assert list(journal.shown) == journal.notes == list(found.notes)
-    assert "judging the rule on rows held out" in journal.seconds
+def _notes(caplog):
+    return [r.getMessage() for r in caplog.records if r.levelname == "INFO"]
+
+
+def _timed(caplog):
+    return [r.step for r in caplog.records if getattr(r, "seconds", None) is not None]
 
 
 def test_a_model_is_stored_judged_and_used(fitted, tmp_path):
@@ -128,11 +128,11 @@ def test_settings_of_a_trained_model():
         ({"target": "y", "drop": "zz"}, "`drop`: the table has no column 'zz'"),
     ],
 )
-def test_what_does_not_fit_is_named_before_any_work(settings, words):
-    journal = Journal()
+def test_what_does_not_fit_is_named_before_any_work(settings, words, caplog):
+    caplog.set_level("DEBUG", logger="setpoint.tables")
     with pytest.raises(InputError, match=words):
-        fit_table(FRAME, GOAL, journal=journal, **settings)
-    assert "fitting the model and finding the rule" not in journal.seconds
+        fit_table(FRAME, GOAL, **settings)
+    assert "fitting the model and finding the rule" not in _timed(caplog)
 
 
 def test_an_unreachable_goal_says_what_can_be_reached():
@@ -157,8 +157,8 @@ def test_no_customer_is_on_both_sides(monkeypatch, seed):
 
     seen = {}
 
-    def spy(rows, roles, settings, table, journal, by):
-        first, sets = hold_out(rows, roles, settings, table, journal, by)
+    def spy(rows, roles, settings, table, by):
+        first, sets = hold_out(rows, roles, settings, table, by)
         seen["held"] = first.held
         return first, sets
 
@@ -181,12 +181,12 @@ def test_by_a_column_that_says_nothing():
 
 
 # ---------------------------------------------------------------------- rows without a label
-def test_rows_without_a_label_are_an_error_or_left_out(fitted, tmp_path):
+def test_rows_without_a_label_are_an_error_or_left_out(fitted, tmp_path, said):
     gaps = FRAME.assign(y=FRAME["y"].where(FRAME.index % 10 != 0))
     with pytest.raises(TableError, match="60 rows have no label in column 'y'"):
         fit_table(gaps, GOAL, target="y")
     found = fit_table(gaps, GOAL, target="y", skip_unlabelled=True, drop=("customer",))
-    assert any("60 of 600 rows have no label" in note for note in found.notes)
+    assert any("60 of 600 rows have no label" in note for note in said())
     whole = gaps.dropna(subset="y").reset_index(drop=True)
     same = fit_table(whole, GOAL, target="y", drop=("customer",))
     assert found.classifier.rule_.to_json() == same.classifier.rule_.to_json()
@@ -236,11 +236,11 @@ def test_an_index_does_not_matter(fitted):
     assert decided.equals(predict_table(fitted.model, FRAME).to_frame())
 
 
-def test_drawn_values_are_said_to_be_drawn():
-    found = fit_table(FRAME, GOAL, target="y", test_by="customer", drop="customer")
-    assert any("that are held out are drawn" in note for note in found.notes)
-    dated = fit_table(FRAME, GOAL, target="y", test_by="day", drop="customer")
-    assert not any("that are held out are drawn" in note for note in dated.notes)
+def test_drawn_values_are_said_to_be_drawn(said):
+    fit_table(FRAME, GOAL, target="y", test_by="customer", drop="customer")
+    assert any("that are held out are drawn" in note for note in said())
+    fit_table(FRAME, GOAL, target="y", test_by="day", drop="customer")
+    assert not any("that are held out are drawn" in note for note in said())
 
 
 def test_other_tables_may_have_rows_without_a_label_too():

@@ -7,7 +7,7 @@ from setpoint import Goal, InputError, UnknownGroupWarning, load_model, save_mod
 from setpoint.rules import PerSegment, Threshold
 from setpoint.search import InfeasibleError
 from setpoint.solvers import ModelResponse
-from setpoint.tasks import Journal, evaluate_table, fit_table, frontier_of_table, move_rule
+from setpoint.tasks import evaluate_table, fit_table, frontier_of_table, move_rule
 from setpoint.tasks.moving import moved_goal
 
 PRECISE = "maximize recall subject to precision >= 0.7"
@@ -68,10 +68,10 @@ def test_rows_that_the_fit_has_seen_are_said(plain, fitted_on):
     assert "are among those that the model was fitted on" in " ".join(str(report).split())
 
 
-def test_a_bound_that_the_goal_lacks_is_added(plain, fresh):
+def test_a_bound_that_the_goal_lacks_is_added(plain, fresh, said):
     found = move_rule(plain, fresh, bounds=["predicted_rate <= 0.2"])
     assert str(found.goal) == f"{PRECISE} and predicted_rate <= 0.2"
-    assert any("predicted_rate <= 0.2 is added" in note for note in found.notes)
+    assert any("predicted_rate <= 0.2 is added" in note for note in said())
     assert (found.model.predict(fresh)["prediction"] == "yes").mean() <= 0.2
 
 
@@ -93,14 +93,14 @@ def test_a_rule_for_each_group_moves_in_each(good, fresh):
     assert [cut for _, cut in line.report.rule.cutoffs] == [0.5]
 
 
-def test_what_was_certified_is_gone(fitted_on, fresh):
+def test_what_was_certified_is_gone(fitted_on, fresh, said):
     goal = "maximize recall subject to precision >= 0.6 with confidence 0.9"
     sure = fit_table(fitted_on, goal, target="y", drop=["old"]).model
     found = move_rule(sure, fresh, bounds=["precision >= 0.65"])
     assert sure.classifier.goal_report_.guarantee.state == "certified"
     assert found.report.guarantee is None
     assert str(found.goal) == "maximize recall subject to precision >= 0.65"
-    assert any("nothing is certified of the new one" in note for note in found.notes)
+    assert any("nothing is certified of the new one" in note for note in said())
     assert evaluate_table(found.model, fresh).promised is None
 
 
@@ -162,7 +162,7 @@ def test_labels_are_needed(plain, fresh):
 def test_a_bound_is_given_once():
     goal = Goal.parse("maximize recall subject to precision >= 0.9")
     with pytest.raises(InputError, match="was given a bound already"):
-        moved_goal(goal, ["precision >= 0.7", "precision >= 0.8"], Journal())
+        moved_goal(goal, ["precision >= 0.7", "precision >= 0.8"])
 
 
 def test_the_same_side_in_two_bounds_is_ambiguous():
@@ -170,8 +170,8 @@ def test_the_same_side_in_two_bounds_is_ambiguous():
 
     goal = Goal.parse("maximize recall subject to precision >= 0.7 and precision >= 0.6")
     with pytest.raises(ValueError, match="the left side of several constraints"):
-        moved_goal(goal, ["precision >= 0.8"], Journal())
-    kept = moved_goal(goal, ["precision <= 0.9"], Journal())
+        moved_goal(goal, ["precision >= 0.8"])
+    kept = moved_goal(goal, ["precision <= 0.9"])
     assert len(kept.constraints) == 3
 
 

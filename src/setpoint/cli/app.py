@@ -25,6 +25,7 @@ from setpoint.cli.session import (
     silence,
 )
 from setpoint.errors import SetpointError
+from setpoint.tables import warnings_as_notes
 
 # --- The commands of the program by name ----------------------------------------------------------
 
@@ -171,7 +172,7 @@ class App(click.Group):
         """Run the command of a context; see :meth:`main`."""
         try:
             try:
-                with _session_of(ctx).warnings_as_notes():
+                with warnings_as_notes():
                     return super().invoke(ctx)
             finally:
                 if sys.stdout is not None:  # closed by who started the program
@@ -202,11 +203,6 @@ def _error_as_json(name: str, error: Exception, more: str) -> None:
         "arguments": arguments,
     }
     click.echo(json.dumps(out, sort_keys=True))
-
-
-def _session_of(ctx: click.Context) -> Session:
-    found = ctx.find_object(Session)
-    return Session() if found is None else found
 
 
 class _Notes(logging.Handler):

@@ -15,6 +15,7 @@ from setpoint.errors import InputError
 from setpoint.goals import Goal
 from setpoint.packages import require_packages
 from setpoint.parameters import SATISFIED
+from setpoint.tables import note, step, warnings_as_notes
 
 if TYPE_CHECKING:
     from setpoint.cli.endings import Page
@@ -53,7 +54,7 @@ def frontier(
 
     moved = frontier_of_table(
         model, data, vary=None if vary is None else _side(vary), values=_levels(values),
-        journal=shell.current(), **asked,
+        **asked,
     )  # fmt: skip
     found, loaded = moved.frontier, moved.loaded
     if picture is not None:
@@ -212,9 +213,7 @@ def explore(
     from setpoint.tasks import CHECKED, explore_table
 
     share = CHECKED if test_size is None else test_size
-    found = explore_table(
-        model, data, check=share if check is None else check, journal=shell.current(), **asked
-    ).explorer
+    found = explore_table(model, data, check=share if check is None else check, **asked).explorer
     write_explorer(found, page, model, data)
     return Ending(lambda: f"{found}\n{wrote(page=page)}", {"status": "written", **found.summary()})
 
@@ -252,21 +251,20 @@ def _reads_likewise() -> list[str]:
 
 def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page) -> None:
     """Write the page of a goal that no rule meets, where its rows are known."""
-    session = shell.current()
     if error.evidence is None:
-        session.note(f"{path} was not written: the rows that no rule suits were not kept")
+        note(f"{path} was not written: the rows that no rule suits were not kept")
         return
     from setpoint.estimators import explorer_on
 
     try:
-        with session.warnings_as_notes(), session.step("counting what every cut-off does"):
+        with warnings_as_notes(), step("counting what every cut-off does"):
             explorer = explorer_on(goal, error.evidence)
     except InputError as why:
-        session.note(f"{path} was not written: {why}")
+        note(f"{path} was not written: {why}")
         return
     with shell.writing(path):
         explorer.for_shell(_fit_anew(page.command)).to_html(path)
-    session.note(f"bounds are moved by hand on {path}")
+    note(f"bounds are moved by hand on {path}")
 
 
 def _fit_anew(command: str) -> Command:
@@ -333,7 +331,7 @@ def take(
     moved = move_rule(
         model, data, bounds=bounds, line=line,
         rule=shell.rule_in_file(str(rule)) if in_file else rule,
-        journal=shell.current(), **asked,
+        **asked,
     )  # fmt: skip
     _write(moved, new, report)
     found = moved.report

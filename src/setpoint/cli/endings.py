@@ -12,7 +12,8 @@ from click.core import ParameterSource
 
 from setpoint.cli import session as shell
 from setpoint.cli.options import GIVEN, OPTIONS, Command, Option, arguments, settings_option
-from setpoint.tasks import FittedTable, Journal, Reading, goals_near
+from setpoint.tables import note
+from setpoint.tasks import FittedTable, Reading, goals_near
 
 if TYPE_CHECKING:
     from setpoint.guarantees import Guarantee
@@ -257,12 +258,11 @@ def write_fit(fitted: FittedTable, page: Page) -> None:
     from setpoint.estimators import save_model
     from setpoint.tasks import costs_of_constraints, write_page
 
-    session = shell.current()
     model, report = page.model, page.path
-    costs = costs_of_constraints(fitted, session) if report else ()
+    costs = costs_of_constraints(fitted) if report else ()
     with shell.writing(model):
         save_model(fitted.model, model)
-        _note_foreign(fitted.settings.choice.estimator, model, session)
+        _note_foreign(fitted.settings.choice.estimator, model)
     if report is None:
         return
     # Advice that moves a bound keeps the one that is meant; certified is what was asked for.
@@ -271,7 +271,7 @@ def write_fit(fitted: FittedTable, page: Page) -> None:
         write_page(fitted, report, header, costs)
 
 
-def _note_foreign(estimator: str | None, model: str, journal: Journal) -> None:
+def _note_foreign(estimator: str | None, model: str) -> None:
     """Whoever reads a model of another package has to trust its types."""
     from setpoint.estimators import TRUSTED_TYPES
     from setpoint.tables import LEARNERS
@@ -283,7 +283,7 @@ def _note_foreign(estimator: str | None, model: str, journal: Journal) -> None:
     foreign = sorted({*skops_io().get_untrusted_types(file=model)} - {*TRUSTED_TYPES})
     if foreign:
         trust = " ".join(f"--trust {name}" for name in foreign)
-        journal.note(f"{model} holds types of other packages; its readers need {trust}")
+        note(f"{model} holds types of other packages; its readers need {trust}")
 
 
 # --- What was certified ---------------------------------------------------------------------------

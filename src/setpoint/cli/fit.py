@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,6 +25,7 @@ from setpoint.cli.endings import (
 from setpoint.cli.options import READING
 from setpoint.errors import InputError
 from setpoint.goals import Goal
+from setpoint.tables import note
 from setpoint.tasks import FitSettings, FittedTable, choose_solver, training_solver
 
 if TYPE_CHECKING:
@@ -139,9 +140,7 @@ def _fit(
         own=own, confidence=promise, test_size=asked.pop("test_size"),
         held_out=HELD_OUT if promise is None else 0.0, validation="validation" in tables, **asked,
     )  # fmt: skip
-    prepared = prepare_fit(
-        data, goal, settings, datasets=files, journal=shell.current(), **read, **tables
-    )
+    prepared = prepare_fit(data, goal, settings, datasets=files, **read, **tables)
     paths: dict[str, Any] = {
         "data": data,
         "model": new,
@@ -151,6 +150,13 @@ def _fit(
     }
     paths |= {} if explore is None else {"explore": explore}
     return _finish(prepared, data, new, report, explore, paths)
+
+
+def _worded(report: Any) -> Any:
+    """A report whose warnings name the options of the shell."""
+    if report is None:
+        return None
+    return replace(report, warnings=tuple(map(shell.in_shell_words, report.warnings)))
 
 
 def _wanted(
@@ -213,12 +219,13 @@ def _finish(
         if explore is not None:
             explore_infeasible(error, goal, explore, page)
         raise
+    fitted = replace(fitted, report=_worded(fitted.report), held_out=_worded(fitted.held_out))
     write_fit(fitted, page)
     if explore is not None:
         try:
-            write_explorer(explore_fit(fitted, session), explore, model, data)
+            write_explorer(explore_fit(fitted), explore, model, data)
         except InputError as why:
-            session.note(f"{explore} was not written: {why}")
+            note(f"{explore} was not written: {why}")
     guarantee = fitted.guarantee
 
     def text() -> str:

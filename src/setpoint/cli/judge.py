@@ -22,6 +22,7 @@ from setpoint.cli.endings import (
     wrote,
 )
 from setpoint.cli.options import READING, Option, level_of
+from setpoint.tables import step, warnings_as_notes
 
 if TYPE_CHECKING:
     from setpoint.report import Entry, GoalReport, Header, TextSection
@@ -110,7 +111,7 @@ def _evaluate_model(
 
     named = NamedMetric(metric, lower_is_better, takes)
     shell.check_files(module_file(named))
-    judged = evaluate_table(model, data, metric=named, journal=shell.current(), **asked)
+    judged = evaluate_table(model, data, metric=named, **asked)
     header = Header(judged.loaded.table.name, model)
     promised = judged.promised, judged.holds
     files = shell.named_files()
@@ -134,7 +135,7 @@ def _evaluate_tables(
         raise click.UsageError(f"--prediction goes with --goal and --target: {missing} is missing")
     meant = as_goal(goal)
     shell.check_files({f"TABLES {i}": path for i, path in enumerate(paths, 1)})
-    found, name = evaluate_tables(paths, meant, target=target, journal=shell.current(), **asked)
+    found, name = evaluate_tables(paths, meant, target=target, **asked)
     lines = (f"{found.counts.n_rows:,} rows from {name}", *shell.current().notes)
     files = {"tables": paths, "report": report, "datasets": asked["datasets"]}
     return _ending(found, target, report, [TextSection("The data", lines)], Header(name), files)
@@ -231,7 +232,7 @@ def compare(
     from setpoint.tasks import compare_tables
 
     drawn = picture is not None or report is not None
-    found = compare_tables(model_a, model_b, data, frontier=drawn, journal=shell.current(), **asked)
+    found = compare_tables(model_a, model_b, data, frontier=drawn, **asked)
     if picture is not None:
         if not found.comparison.points:
             raise shell.CommandError("--picture: the frontiers are those of models of two classes")
@@ -351,7 +352,7 @@ def plan(
     """
     from setpoint.goals import as_goal
 
-    wanted, session = as_goal(goal), shell.current()
+    wanted = as_goal(goal)
     _check(data, rates, **asked)
     model, trust, datasets = (asked.pop(name) for name in ("model", "trust", "datasets"))
     pilot: dict[str, Any]
@@ -361,18 +362,18 @@ def plan(
         from setpoint.tasks import load_and_read, pilot_of_model
 
         loaded = load_and_read(
-            model, data, asked["reading"], session, trust=trust, target=asked["target"],
+            model, data, asked["reading"], trust=trust, target=asked["target"],
             baseline=asked["baseline"], files=datasets, judging=True, goal=goal,
         )  # fmt: skip
-        with session.step("deciding"), session.warnings_as_notes():
+        with step("deciding"), warnings_as_notes():
             pilot = pilot_of_model(loaded)
     else:
         from setpoint.tasks import pilot_of_table
 
-        pilot = pilot_of_table(wanted, data, datasets=datasets, journal=session, **asked)
+        pilot = pilot_of_table(wanted, data, datasets=datasets, **asked)
     from setpoint.estimators import RowsNeededDisplay, rows_needed
 
-    with session.step("counting rows"), session.warnings_as_notes():
+    with step("counting rows"), warnings_as_notes():
         found = rows_needed(wanted, confidence=confidence, power=power, **pilot)
     if picture is not None:
         shell.draw(picture, RowsNeededDisplay(found).plot)

@@ -27,6 +27,7 @@ from setpoint.cli.endings import (
 )
 from setpoint.cli.options import READING
 from setpoint.inputs import whole_file
+from setpoint.tables import note
 from setpoint.tasks import Reading, columns_named, counted
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def predict_many(
     there = [path for path, out in files.items() if out.exists() and not overwrite]
     todo = {path: out for path, out in files.items() if path not in there}
     if there:
-        session.note(
+        note(
             f"{len(there):,} of {len(files):,} files are in {output} already and stay: "
             f"{_some(there)}; --overwrite decides them anew"
         )
@@ -180,7 +181,7 @@ def _decide(
         table = read_table(path, **asdict(reading), columns=model.columns or None)
         if not len(table.frame):
             raise shell.CommandError(f"{table.name} has column names and no rows")
-        write_rows(decide_rows(model, table, keep, shell.current()), file, kind)
+        write_rows(decide_rows(model, table, keep), file, kind)
         return len(table.frame)
 
 
@@ -206,7 +207,7 @@ def _decide_batches(
     try:
         for table in parquet_batches(path, model.columns, chosen):
             shell.current().check()
-            rows = pa.table(decide_rows(model, table, kept, shell.current()))
+            rows = pa.table(decide_rows(model, table, kept))
             if writer is None:
                 writer = parquet.ParquetWriter(file, rows.schema)
             writer.write_table(rows.cast(writer.schema))
@@ -291,7 +292,7 @@ def predict(
         for option in (name for name, given in whole.items() if given):
             raise shell.CommandError(f"{option} is for one table, and DATA or -o names several")
         outputs_of(data, output)
-        found = open_model(model, asked["trust"], session)
+        found = open_model(model, asked["trust"])
         decide_new_groups(found.classifier, asked["unknown_group"])
         predict_many(found, data, output, asked["keep"], asked["reading"], overwrite=overwrite)
         return
@@ -305,7 +306,7 @@ def predict(
             f"--excel is for CSV, and the output is {kind}; leave one of them out"
         )
     shell.check_files({"DATA": data[0]})
-    decided = predict_table(model, data[0], at_most=room, by=by, journal=session, **asked)
+    decided = predict_table(model, data[0], at_most=room, by=by, **asked)
     from setpoint.tables import CsvDialect, write_rows
 
     dialect = CsvDialect.excel(decided.decimal, decided.scores) if excel else None
@@ -449,7 +450,7 @@ def solve(
 
             found, name = solve_tables(
                 tables, wanted, decide_on=decide_on or None, tol=tol, exact=exact,
-                journal=session, watch=watch, **asked,
+                watch=watch, **asked,
             )  # fmt: skip
     except InfeasibleError as error:
         error.goal = wanted
@@ -457,7 +458,7 @@ def solve(
     solved = found.report
     positive, rows = solved.counts.positive, f"{solved.counts.n_rows:,} rows"
     if positive is not None and asked["pos_label"] is None and refers_to_positive(wanted):
-        session.note(f"the positive class is {positive!r}; --positive names another")
+        note(f"the positive class is {positive!r}; --positive names another")
     if rule is not None:
         with shell.writing(rule), whole_file(rule) as file:
             file.write((found.rule.to_json() + "\n").encode("utf-8"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import signal
@@ -23,7 +24,7 @@ from setpoint.cli.options import OPTIONS, SETTINGS, CommandError, role_of
 from setpoint.errors import SetpointError, rename_arguments
 from setpoint.inputs import whole_file
 from setpoint.packages import require_packages
-from setpoint.tasks import Journal
+from setpoint.tables import LOG, step
 
 if TYPE_CHECKING:
     from setpoint.rules import Rule
@@ -188,51 +189,55 @@ class StoppedByUser(Exception):
     """Ctrl-C was pressed."""
 
 
-class Session(Journal):
-    """One run of a command."""
+class Session(logging.Handler):
+    """One run of a command, and what its work says: notes are shown, steps timed."""
 
     def __init__(self) -> None:
         super().__init__()
         self.debug = self.interrupted = self.stopped = self.streaming = False
         self.outputs: dict[str, object] = {}
         self.page: Any = None  # of endings, where a command writes one also without a rule
+        self.notes: list[str] = []
+        self.seconds: dict[str, float] = {}
+        self._working: Any = None
 
-    def worded(self, text: str) -> str:
-        """A sentence of the library with the options of the shell."""
-        return in_shell_words(text)
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a note once, in the words of the shell; show a step; end at Ctrl-C."""
+        if getattr(record, "goes_on", False):
+            self.stopped, self.interrupted = self.interrupted, False
+        if (step := getattr(record, "step", None)) is not None:
+            self._show_step(step, record)
+        elif record.levelno >= logging.INFO and not self.interrupted:
+            text = in_shell_words(record.getMessage())
+            if text not in self.notes:
+                self.notes.append(text)
+                click.echo(f"{click.style('note:', fg='yellow')} {text}", err=True)
 
-    def show(self, text: str) -> None:
-        """Say a note on stderr."""
-        click.echo(f"{click.style('note:', fg='yellow')} {text}", err=True)
+    def _show_step(self, name: str, record: logging.LogRecord) -> None:
+        """Show a step and then the seconds it took, if stderr is a terminal."""
+        if not hasattr(record, "seconds"):
+            self.check()
+            if sys.stderr.isatty():
+                from rich.console import Console
 
-    @property
-    def stopping(self) -> bool:
-        """Whether Ctrl-C was pressed: nobody will see what a search warns of then."""
-        return self.interrupted
+                console = Console(stderr=True, highlight=False)
+                self._working = console.status(console.render_str(name, markup=False))
+                self._working.start()
+            return
+        working, self._working = self._working, None
+        if working is not None:
+            working.stop()
+        if record.seconds is not None:
+            self.check()
+            self.seconds[name] = record.seconds
+            if working is not None:
+                line = f"{name}: {record.seconds:.1f} s"
+                working.console.print(line, style="dim", markup=False)
 
     def check(self) -> None:
         """End here if Ctrl-C was pressed."""
         if self.interrupted:
             raise StoppedByUser
-
-    def keep_best(self) -> bool:
-        """Go on after Ctrl-C with the best of a search; whether there was one."""
-        self.stopped, self.interrupted = self.interrupted, False
-        return self.stopped
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        """Show a step and the seconds it took, if stderr is a terminal; end at Ctrl-C."""
-        if not sys.stderr.isatty():
-            with super().step(name):
-                yield
-            return
-        from rich.console import Console
-
-        console = Console(stderr=True, highlight=False)
-        with super().step(name), console.status(console.render_str(name, markup=False)):
-            yield
-        console.print(f"{name}: {self.seconds[name]:.1f} s", style="dim", markup=False)
 
     def last_words(self) -> str:
         """What is there after Ctrl-C."""
@@ -261,7 +266,19 @@ class Session(Journal):
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take note of Ctrl-C, and raise KeyboardInterrupt as usual."""
+        """Hear what is logged; take note of Ctrl-C, and raise KeyboardInterrupt as usual."""
+        level = LOG.level
+        LOG.setLevel(logging.DEBUG)
+        LOG.addHandler(self)
+        try:
+            with self._hearing_signals():
+                yield
+        finally:
+            LOG.removeHandler(self)
+            LOG.setLevel(level)
+
+    @contextmanager
+    def _hearing_signals(self) -> Iterator[None]:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -387,7 +404,7 @@ def writing(path: str) -> Iterator[None]:
     """A step in which a file is written that the command may name in its last words."""
     session = current()
     session.expect(path)
-    with session.step(f"writing {path}"), keep_old_on_error(path):
+    with step(f"writing {path}"), keep_old_on_error(path):
         yield
 
 
@@ -438,7 +455,7 @@ def rule_in_file(path: str) -> Rule:
     """The rule in a file that `to_json` wrote."""
     from setpoint.rules import Rule, RuleFormatError
 
-    with current().step(f"reading {path}"):
+    with step(f"reading {path}"):
         try:
             return Rule.from_json(Path(path).read_text(encoding="utf-8"))
         except UnicodeDecodeError:

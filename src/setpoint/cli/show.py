@@ -16,6 +16,7 @@ from setpoint.cli import session as shell
 from setpoint.cli.endings import Ending, certified_before, command, status_of, wrote
 from setpoint.cli.options import OPTIONS, READING
 from setpoint.inputs import whole_file
+from setpoint.tables import note, step, warnings_as_notes
 from setpoint.tasks import open_model
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def show(model: str, report: str | None, card: bool, trust: tuple[str, ...]) -> 
 
     if card and shell.asks_json():
         raise click.UsageError("--card is Markdown: leave --json out")
-    found = show_model(model, trust=trust, journal=shell.current())
+    found = show_model(model, trust=trust)
     if report is not None:
         with shell.writing(report):
             found.to_html(report, model)
@@ -213,7 +214,7 @@ def _opened(
         begins = file.read(64).lstrip()
     if begins.startswith(b"{"):
         return shell.rule_in_file(path), None, None
-    clf: Any = open_model(path, trust, shell.current()).classifier
+    clf: Any = open_model(path, trust).classifier
     order = clf._classes.order
     classes = tuple(clf.classes_.tolist()[i] for i in order)
     several = clf.rule_.score_columns is not None and len(classes) > 2
@@ -222,7 +223,7 @@ def _opened(
         answers = (*classes, clf._answers.defer_label)
         text = [isinstance(answer, str) for answer in answers]
         if any(text) and not all(text):
-            shell.current().note(f"the decisions are text, as {answers[-1]!r} is")
+            note(f"the decisions are text, as {answers[-1]!r} is")
             answers = tuple(map(str, answers))
         classes = answers
     return clf.rule_, classes, scores
@@ -270,9 +271,7 @@ def explain(model: str, data: str, rows: tuple[int, ...], **asked: Any) -> Endin
     from setpoint.report import printed
     from setpoint.tasks import explain_table
 
-    found = explain_table(
-        model, data, rows=rows or None, journal=shell.current(), **asked
-    ).explanation
+    found = explain_table(model, data, rows=rows or None, **asked).explanation
 
     def text() -> str:
         shown = found if rows else found[:_SHOWN]
@@ -320,9 +319,8 @@ def monitor(
         raise shell.CommandError("--late-labels goes on from the --state that counted these rows")
     from setpoint.tasks import decide_new_groups, load_and_read
 
-    session = shell.current()
     judged = load_and_read(
-        model, data, reading, session, files=None, judging=True, labelled=not no_labels, **asked
+        model, data, reading, files=None, judging=True, labelled=not no_labels, **asked
     )
     decide_new_groups(judged.model.classifier, unknown_group)
     found = _monitor(judged, alpha, not no_restart)
@@ -335,8 +333,8 @@ def monitor(
     rows = judged.rows()
     rows.pop("datasets")
     with (
-        session.warnings_as_notes(),
-        session.step("watching the rows"),
+        warnings_as_notes(),
+        step("watching the rows"),
         redirect_stdout(sys.stderr),
     ):
         found.update(**rows, late=late_labels)

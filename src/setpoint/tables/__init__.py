@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         tumours,
         unusable,
     )
+    from setpoint.tables.notes import LOG, go_on, note, step, warnings_as_notes
     from setpoint.tables.profile import odd_columns, profile_of, suspects
     from setpoint.tables.table import (
         FIRST,

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
         predict_table,
     )
     from setpoint.tasks.reading import (
-        Journal,
         NamedMetric,
         Reading,
         columns_named,

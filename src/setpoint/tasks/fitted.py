@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.goals import Const, Goal
 from setpoint.parameters import SATISFIED
-from setpoint.tasks.reading import Journal
+from setpoint.tables import note, step, warnings_as_notes
 from setpoint.tasks.roles import ColumnRoles, counted
 from setpoint.tasks.settings import FitSettings
 
@@ -50,7 +50,6 @@ class FittedTable:
     roles: ColumnRoles
     about: Sequence[tuple[str, list[str]]] = ()
     cautions: Sequence[str] = ()
-    notes: Sequence[str] = ()
     profile: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     datasets: Mapping[str, RowCounts] = field(default_factory=dict)
     validation: RowCounts | None = None
@@ -275,15 +274,15 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_MOST]) + more
 
 
-def noted_suspects(table: Table, target: str, roles: ColumnRoles, journal: Journal) -> list[str]:
+def noted_suspects(table: Table, target: str, roles: ColumnRoles) -> list[str]:
     """Sentences about columns that are too good to be true, noted."""
     from setpoint.tables import suspects
 
-    with journal.step("looking for columns that know the target"):
+    with step("looking for columns that know the target"):
         hidden = [name for name, why in roles.hidden.items() if why == "sensitive"]
         found = suspects(table.frame, target, [c.name for c in roles.features], hidden)
     for sentence in found:
-        journal.note(sentence)
+        note(sentence)
     return found
 
 
@@ -301,13 +300,13 @@ def write_page(
     report.to_html(path, held_out=fitted.held_out, about=about, header=header)
 
 
-def costs_of_constraints(fitted: FittedTable, journal: Journal) -> tuple[Frontier, ...]:
+def costs_of_constraints(fitted: FittedTable) -> tuple[Frontier, ...]:
     """What each constraint costs, where there is a method that says so."""
     from setpoint.plugin import frontier
 
     found = []
     for i, entry in enumerate(fitted.report.constraints):
-        with journal.step(f"what {entry.text} costs"), journal.warnings_as_notes():
+        with step(f"what {entry.text} costs"), warnings_as_notes():
             try:
                 found.append(frontier(fitted.classifier, vary=i).thinned())
             except ValueError:  # a shape that no method takes, or no rule without this bound

@@ -6,15 +6,16 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError, nearest
 from setpoint.goals import Goal, as_goal
 from setpoint.parameters import is_number
+from setpoint.search import INTERRUPTED
+from setpoint.tables import go_on, note, step, warnings_as_notes
 from setpoint.tasks.fitted import FittedTable, RowCounts, about_fit, noted_suspects
 from setpoint.tasks.reading import (
-    Journal,
     Reading,
     check_datasets,
     check_folds,
@@ -148,14 +149,13 @@ class TableFit:
     cautions: list[str]
     validation: Table | None
     certify_on: Table | None
-    journal: Journal = field(repr=False)
 
     def run(self) -> FittedTable:
         """Split, fit and judge."""
         from setpoint.tables import profile_of
 
-        journal, choice = self.journal, self.settings.choice
-        with journal.step("preparing the columns"):
+        choice = self.settings.choice
+        with step("preparing the columns"):
             split = _Split.of(self)
             rows, held = split.first.fitted, (split.second or split.first).judging
             classifier = classifier_for(
@@ -185,26 +185,26 @@ class TableFit:
         if split.second is not None and self.validation is not None:
             measured = RowCounts(split.second.fitted.n_rows, out.n_held_out, split.first.shared)
             out = replace(out, validation=measured, name=self.validation.name)
-        note_positive(out, self.goal, journal)
+        note_positive(out, self.goal)
         about = about_fit(self.table, self.others, out, self.validation)
-        return replace(out, about=about, notes=tuple(journal.notes))
+        return replace(out, about=about)
 
     def _fitted(self, classifier: Any, split: _Split, holds_out: bool) -> GoalReport:
         """Fit, and the report on the rows that the rule was chosen on."""
-        journal, choice = self.journal, self.settings.choice
+        choice = self.settings.choice
         measured = None if split.second is None else split.second.fitted
-        with (
-            journal.warnings_as_notes(_CHOSE if holds_out else "") as notes,
-            journal.step(_DOES[choice.trains]),
-            _time_enough(),
-            redirect_stdout(sys.stderr),
-        ):
-            datasets = {name: made.fitted.as_dataset() for name, made in split.sets.items()}
-            fit_classifier(
-                classifier, choice.family, split.first.fitted, datasets, measured, split.testing
-            )
-            if choice.family == "surrogates" and journal.keep_best():
-                journal.note(
+        with step(_DOES[choice.trains]):
+            with (
+                warnings_as_notes(_CHOSE if holds_out else "") as notes,
+                _time_enough(),
+                redirect_stdout(sys.stderr),
+            ):
+                datasets = {name: made.fitted.as_dataset() for name, made in split.sets.items()}
+                fit_classifier(
+                    classifier, choice.family, split.first.fitted, datasets, measured, split.testing
+                )
+            if choice.family == "surrogates" and any(n.startswith(INTERRUPTED) for n in notes):
+                go_on(
                     f"the search was stopped after {classifier.n_evaluations_:,} evaluations of "
                     "the metric: the best found so far is kept"
                 )
@@ -212,17 +212,16 @@ class TableFit:
 
     def _judged(self, classifier: Any, split: _Split, held: TableRows) -> GoalReport:
         """The report on rows held out."""
-        journal = self.journal
         small = [
             _not_held(name, made.part.n_rows)
             for name, made in split.sets.items()
             if made.judging is None
         ]
-        for note in small:
-            journal.note(note)
+        for sentence in small:
+            note(sentence)
         with (
-            journal.warnings_as_notes() as notes,
-            journal.step("judging the rule on rows held out"),
+            warnings_as_notes() as notes,
+            step("judging the rule on rows held out"),
             redirect_stdout(sys.stderr),
         ):
             sets = split.sets.items()
@@ -232,17 +231,16 @@ class TableFit:
             )
         if found.counts.seen > 0.0:
             by = "" if self.settings.test_by else ", or keep them on one side with `test_by`"
-            note = (
+            note(
                 f"{100 * found.counts.seen:.3g} % of the rows held out equal a row of the fit, so "
                 f"they flatter the rule: leave the copies out of {self.table.name}{by}"
             )
-            journal.note(note)
         return self._with_notes(found, [*small, *notes])
 
     def _with_notes(self, report: GoalReport, notes: Sequence[str]) -> GoalReport:
-        """The report with what else was warned of, as the front end words it."""
-        warnings = [*report.warnings, *(note for note in notes if note not in report.warnings)]
-        return replace(report, warnings=tuple(map(self.journal.worded, warnings)))
+        """The report with what else was warned of."""
+        warnings = [*report.warnings, *(text for text in notes if text not in report.warnings)]
+        return replace(report, warnings=tuple(warnings))
 
 
 @dataclass
@@ -263,7 +261,7 @@ class _Split:
 
         from setpoint.tables import TableError, labels_of
 
-        table, settings, roles, journal = fit.table, fit.settings, fit.roles, fit.journal
+        table, settings, roles = fit.table, fit.settings, fit.roles
         choice, goal = settings.choice, fit.goal
         looking = {c.name: "the rule" for c in roles.decides_on}
         looking |= dict.fromkeys(roles.grouped, "`surrogate_groups`")
@@ -277,7 +275,7 @@ class _Split:
                 table, roles.columns, goal, settings.target, classes,
                 dataset=dataset, baseline=baseline, scores=scores,
                 threshold=settings.baseline_threshold, groups=looking,
-                metric_columns=roles.metric_columns, journal=journal,
+                metric_columns=roles.metric_columns,
             )  # fmt: skip
 
         def named(argument: str, table: Table) -> TableRows:
@@ -306,27 +304,27 @@ class _Split:
             # A label that is not a class is refused with its line, before the fit.
             whole = replace(whole, baseline=labels_of(table, baseline, classes, deployed=True))
         if scores is not None and settings.baseline_threshold is not None:
-            check_threshold(whole.X[scores], settings.baseline_threshold, table.name, journal)
+            check_threshold(whole.X[scores], settings.baseline_threshold, table.name)
         parts = {name: prepared(other, classes, name) for name, other in fit.others.items()}
         second: HoldoutSplit | None = None
         if fit.validation is None:
             by = None if settings.test_by is None else table.frame[settings.test_by]
-            first, sets = hold_out(whole, parts, settings, table.name, journal, by)
+            first, sets = hold_out(whole, parts, settings, table.name, by)
         else:
             apart = named("validation", fit.validation)
-            first, second = hold_out_with(whole, apart, settings, fit.validation.name, journal)
+            first, second = hold_out_with(whole, apart, settings, fit.validation.name)
             sets = {}
         testing = None if fit.certify_on is None else named("certify_on", fit.certify_on)
         return cls(first, second, sets, testing, counts, positive)
 
 
-def note_positive(fitted: FittedTable, goal: Goal, journal: Journal) -> None:
+def note_positive(fitted: FittedTable, goal: Goal) -> None:
     """Note which class is positive, where nobody said so and the goal refers to it."""
     from setpoint.inputs import refers_to_positive
 
     positive = fitted.report.counts.positive
     if positive is not None and fitted.settings.pos_label is None and refers_to_positive(goal):
-        journal.note(f"the positive class is {positive!r}; `pos_label` names another")
+        note(f"the positive class is {positive!r}; `pos_label` names another")
 
 
 @contextmanager
@@ -372,7 +370,6 @@ def fit_table(
     parameters: Mapping[str, Any] | None = None,
     datasets: Mapping[str, Any] | None = None,
     reading: Reading | None = None,
-    journal: Journal | None = None,
     validation: Any = None,
     certify_on: Any = None,
     judge_by: Any = None,
@@ -418,7 +415,6 @@ def fit_table(
         asked,
         datasets=datasets,
         reading=reading,
-        journal=journal,
         validation=validation,
         certify_on=certify_on,
         judge_by=judge_by,
@@ -433,57 +429,53 @@ def prepare_fit(
     *,
     datasets: Mapping[str, Any] | None = None,
     reading: Reading | None = None,
-    journal: Journal | None = None,
     validation: Any = None,
     certify_on: Any = None,
     judge_by: Any = None,
     skip_unlabelled: bool = False,
 ) -> TableFit:
     """Read and check what :func:`fit_table` takes; its `run` does the work."""
-    journal = Journal() if journal is None else journal
     reading = Reading() if reading is None else reading
     choice, named = settings.choice, dict(datasets or {})
     apart = {"validation": validation, "certify_on": certify_on}
     apart = {name: source for name, source in apart.items() if source is not None}
     only_one_stdin([table, *apart.values(), *named.values()])
     _check(settings)
-    with journal.step("loading packages"):
+    with step("loading packages"):
         check_goal(goal, choice)
         _check_estimator(choice.estimator)
     meant = None if judge_by is None else goal_meant(judge_by, goal, settings.test_size)
-    named = check_datasets(goal, named, journal)
-    whole = read(table, reading, journal)
+    named = check_datasets(goal, named)
+    whole = read(table, reading)
     if skip_unlabelled:
-        whole = labelled_rows(whole, settings.target, journal)
-    roles = find_roles(whole, goal, settings, journal)
+        whole = labelled_rows(whole, settings.target)
+    roles = find_roles(whole, goal, settings)
     if settings.test_by is not None:
-        _check_test_by(whole, settings, journal)
+        _check_test_by(whole, settings)
     if settings.baseline is not None and roles.scores is None and not goal.needs.baseline:
         looked = "is only compared with"
         if choice.family == "penalty":
             held = settings.test_size > 0
             looked = f"{looked}, on the rows held out" if held else "is not looked at"
-        journal.note(
+        note(
             f"`baseline={settings.baseline}`: the goal does not refer to the deployed model, so "
             f"the column {looked}"
         )
     kinds = (*roles.columns, *roles.metric_columns)
-    others = {name: read(source, reading, journal, kinds) for name, source in named.items()}
+    others = {name: read(source, reading, kinds) for name, source in named.items()}
     if others:
-        roles = find_roles(whole, goal, settings, journal, list(others.values()))
-    beside = {name: read(source, reading, journal, kinds) for name, source in apart.items()}
+        roles = find_roles(whole, goal, settings, list(others.values()))
+    beside = {name: read(source, reading, kinds) for name, source in apart.items()}
     if skip_unlabelled:
-        beside = {
-            name: labelled_rows(table, settings.target, journal) for name, table in beside.items()
-        }
+        beside = {name: labelled_rows(table, settings.target) for name, table in beside.items()}
     for used in (whole, *others.values(), *beside.values()):
-        note_reading(used, roles.used, journal)
+        note_reading(used, roles.used)
     for name, why in roles.left_out.items():
-        journal.note(f"the model does not look at column {name!r}: {why}")
-    cautions = noted_suspects(whole, settings.target, roles, journal)
+        note(f"the model does not look at column {name!r}: {why}")
+    cautions = noted_suspects(whole, settings.target, roles)
     return TableFit(
         whole, others, goal, meant, settings, roles, cautions,
-        beside.get("validation"), beside.get("certify_on"), journal,
+        beside.get("validation"), beside.get("certify_on"),
     )  # fmt: skip
 
 
@@ -534,7 +526,7 @@ def _check_estimator(name: str | None) -> None:
         learner_for(name)
 
 
-def _check_test_by(table: Table, settings: FitSettings, journal: Journal) -> None:
+def _check_test_by(table: Table, settings: FitSettings) -> None:
     """Refuse a column that is not there or is the target, and say how rows are held out."""
     name, there = settings.test_by, list(map(str, table.frame))
     if name not in there:
@@ -542,7 +534,7 @@ def _check_test_by(table: Table, settings: FitSettings, journal: Journal) -> Non
     if name == settings.target:
         raise InputError(f"`test_by`: {name!r} is the target")
     if table.frame[name].dtype.kind != "M":
-        journal.note(
+        note(
             f"the values of column {name!r} that are held out are drawn; for the last ones to "
             "judge, write them as dates, such as 2024-12-31"
         )

@@ -11,8 +11,8 @@ import numpy as np
 
 from setpoint.errors import InputError
 from setpoint.goals import Goal, as_goal
+from setpoint.tables import step, warnings_as_notes
 from setpoint.tasks.reading import (
-    Journal,
     NamedMetric,
     Reading,
     check_datasets,
@@ -64,7 +64,6 @@ def load_and_read(
     path: Any,
     data: Any,
     reading: Reading,
-    journal: Journal,
     *,
     trust: Sequence[str] = (),
     target: str | None = None,
@@ -83,7 +82,7 @@ def load_and_read(
     import numpy as np
 
     only_one_stdin([data, *(files or {}).values()])
-    model = open_model(path, trust, journal)
+    model = open_model(path, trust)
     clf, given = model.classifier, goal
     goal, own = Goal.parse(clf.goal_report_.goal), None
     if given is None and judging:
@@ -91,7 +90,7 @@ def load_and_read(
     if given is not None and (metric is None or metric.path is None):
         goal, metric = as_goal(given), None
     if metric is not None:
-        own = metric_for(clf.goal, metric, str(path), journal)
+        own = metric_for(clf.goal, metric, str(path))
     elif goal.is_blackbox:
         raise InputError(
             f"{path}: the goal is a metric without a formula, {clf.goal.name}, and has no bound "
@@ -109,7 +108,7 @@ def load_and_read(
         goal, _ = vary_of(goal, vary)
     if files is None:
         check_one_table(goal)
-    files = check_datasets(goal, files or {}, journal)
+    files = check_datasets(goal, files or {})
     if target is not None:
         model = replace(model, target=target)
     from setpoint.inputs import Deployed
@@ -128,16 +127,16 @@ def load_and_read(
             table, model.columns, goal, model.target, np.asarray(clf.classes_),
             dataset=dataset, baseline=deployed, scores=own_column if scored else None,
             threshold=threshold, groups=groups, metric_columns=metric_columns,
-            labelled=labelled, deployed_apart=deployed_apart, journal=journal,
+            labelled=labelled, deployed_apart=deployed_apart,
         )  # fmt: skip
 
-    table = read(data, reading, journal, model.columns)
+    table = read(data, reading, model.columns)
     if skip_unlabelled and labelled:
-        table = labelled_rows(table, model.target, journal)
-    metric_columns = () if own is None else find_metric_columns(own, table, journal, model.columns)
+        table = labelled_rows(table, model.target)
+    metric_columns = () if own is None else find_metric_columns(own, table, model.columns)
     if baseline is None and not goal.needs.baseline and deployed not in table.frame:
         deployed = None  # named in the fit, and needed nowhere
-    others = {name: read(file, reading, journal, model.columns) for name, file in files.items()}
+    others = {name: read(file, reading, model.columns) for name, file in files.items()}
     used = {
         *(c.name for c in (*model.columns, *metric_columns)),
         *goal.needs.names,
@@ -147,13 +146,13 @@ def load_and_read(
         *([] if deployed is None else [deployed]),
     }
     for one in (table, *others.values()):
-        note_reading(one, used, journal)
-    with journal.step("preparing the columns"):
+        note_reading(one, used)
+    with step("preparing the columns"):
         part = prepared(table)
         datasets = {name: prepared(other, name).as_dataset() for name, other in others.items()}
         if threshold is not None and deployed is not None:
             scores = part.X[own_column] if part.baseline is None else part.baseline
-            check_threshold(scores, threshold, table.name, journal)
+            check_threshold(scores, threshold, table.name)
     return LoadedModel(model, goal, table, part, datasets)
 
 
@@ -184,7 +183,6 @@ class ExplainedTable:
     """Decisions on the rows of a table, explained."""
 
     explanation: Explanation
-    notes: Sequence[str]
 
 
 def explain_table(
@@ -195,7 +193,6 @@ def explain_table(
     unknown_group: str = "raise",
     trust: Sequence[str] = (),
     reading: Reading | None = None,
-    journal: Journal | None = None,
 ) -> ExplainedTable:
     """Explain the decisions of a model on the rows of a table.
 
@@ -208,22 +205,21 @@ def explain_table(
     >>> print(found[0])
     Row 19: predicted malignant. Its score ... is at least ..., the cut-off, by ....
     """
-    journal = Journal() if journal is None else journal
-    found = open_model(model, trust, journal)
+    found = open_model(model, trust)
     decide_new_groups(found.classifier, unknown_group)
-    given = read(table, Reading() if reading is None else reading, journal, found.columns)
+    given = read(table, Reading() if reading is None else reading, found.columns)
     n_rows = len(given.frame)
     numbers = range(1, n_rows + 1) if rows is None else rows
     for row in numbers if rows is not None else ():
         if not 1 <= row <= n_rows:
             raise InputError(f"`rows`: {given.name} has no row {row}; its rows are 1 to {n_rows}")
-    note_reading(given, {c.name for c in found.columns}, journal)
-    with journal.step("explaining"), journal.warnings_as_notes():
+    note_reading(given, {c.name for c in found.columns})
+    with step("explaining"), warnings_as_notes():
         X = found.frame(given)
         if rows is not None:
             X = X.iloc[np.array(rows, dtype=np.int64) - 1].reset_index(drop=True)
         explanation = found.classifier.explain(X).numbered(numbers)
-    return ExplainedTable(explanation, tuple(journal.notes))
+    return ExplainedTable(explanation)
 
 
 # --- What a model file holds, as plain facts: no table is needed ----------------------------------
@@ -318,9 +314,7 @@ class ShownModel:
         }
 
 
-def show_model(
-    model: Any, *, trust: Sequence[str] = (), journal: Journal | None = None
-) -> ShownModel:
+def show_model(model: Any, *, trust: Sequence[str] = ()) -> ShownModel:
     """What a stored model is: its goal, its rule, its columns, and how it was judged.
 
     Examples
@@ -336,8 +330,7 @@ def show_model(
     """
     from setpoint.inputs import Deployed
 
-    journal = Journal() if journal is None else journal
-    found = open_model(model, trust, journal)
+    found = open_model(model, trust)
     clf = found.classifier
     report: GoalReport = clf.goal_report_
     guarantee, held_out = report.guarantee, found.held_out

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError, InputTypeError, listed
 from setpoint.goals import Constraint, Goal, as_goal
+from setpoint.tables import note, step, warnings_as_notes
 from setpoint.tasks.fitted import FittedTable
 from setpoint.tasks.loaded import LoadedModel, decide_new_groups, load_and_read
 from setpoint.tasks.reading import (
-    Journal,
     Reading,
     check_one_table,
     columns_named,
@@ -40,7 +40,6 @@ class MovedRule:
     model: TableModel
     goal: Goal
     before: LoadedModel
-    notes: Sequence[str]
 
     @property
     def report(self) -> GoalReport:
@@ -73,7 +72,6 @@ def move_rule(
     skip_unlabelled: bool = False,
     trust: Sequence[str] = (),
     reading: Reading | None = None,
-    journal: Journal | None = None,
 ) -> MovedRule:
     """Move the rule of a stored model, without fitting the model again.
 
@@ -92,25 +90,24 @@ def move_rule(
     from setpoint.plugin import with_goal, with_rule
     from setpoint.search import InfeasibleError
 
-    journal = Journal() if journal is None else journal
     if isinstance(bounds, str):
         bounds = [bounds]
     chosen = _rule_given(bounds, line, rule)
-    found = open_model(model, trust, journal)
+    found = open_model(model, trust)
     own = Goal.parse(found.classifier.goal_report_.goal)
     if own.is_blackbox:
         raise InputError(
             f"the goal is a metric without a formula, {own.objective}, whose rule cannot be moved "
             "by a goal; fit for another one"
         )
-    goal = moved_goal(own, bounds, journal)
+    goal = moved_goal(own, bounds)
     looks = _columns_of(chosen, found)
     loaded = load_and_read(
-        found, table, Reading() if reading is None else reading, journal, target=target,
+        found, table, Reading() if reading is None else reading, target=target,
         baseline=baseline, files=datasets or {}, judging=True, goal=goal,
         skip_unlabelled=skip_unlabelled, beside=dict.fromkeys(looks, "`rule`"),
     )  # fmt: skip
-    with journal.warnings_as_notes(), journal.step("moving the rule"):
+    with warnings_as_notes(), step("moving the rule"):
         try:
             if chosen is None:
                 clf = with_goal(found.classifier, goal, **loaded.rows())
@@ -120,7 +117,7 @@ def move_rule(
             error.goal = goal
             raise
     if found.classifier.goal_report_.guarantee is not None:
-        journal.note(
+        note(
             "what was certified in the fit was certified of the old rule; nothing is certified of "
             "the new one"
         )
@@ -135,8 +132,8 @@ def move_rule(
         held_out=None,
     )
     if chosen is None and found.judge_by is not None:
-        journal.note(f"the model was judged by '{found.judge_by}'; the new one is by '{goal}'")
-    return MovedRule(stored, goal, loaded, tuple(journal.notes))
+        note(f"the model was judged by '{found.judge_by}'; the new one is by '{goal}'")
+    return MovedRule(stored, goal, loaded)
 
 
 def _rule_given(bounds: Sequence[str], line: float | None, rule: Rule | str | None) -> Rule | None:
@@ -182,13 +179,13 @@ def _columns_of(rule: Rule | None, model: TableModel) -> list[str]:
     return looks
 
 
-def moved_goal(goal: Goal, bounds: Sequence[str], journal: Journal) -> Goal:
+def moved_goal(goal: Goal, bounds: Sequence[str]) -> Goal:
     """A goal with other bounds, and without confidences, which only a fit can keep.
 
     Examples
     --------
     >>> own = Goal.parse("maximize recall subject to precision >= 0.9 and predicted_rate <= 0.5")
-    >>> print(moved_goal(own, ["precision >= 0.8"], Journal()))
+    >>> print(moved_goal(own, ["precision >= 0.8"]))
     maximize recall subject to precision >= 0.8 and predicted_rate <= 0.5
     """
     constraints, sides = list(goal.constraints), set[tuple[str, str]]()
@@ -210,10 +207,10 @@ def moved_goal(goal: Goal, bounds: Sequence[str], journal: Journal) -> Goal:
         if places:
             constraints[places[0]] = new
         else:
-            journal.note(f"the goal had no such bound, so {new} is added to it")
+            note(f"the goal had no such bound, so {new} is added to it")
             constraints.append(new)
     if any(c.confidence is not None for c in constraints):
-        journal.note("the goal asks for a confidence, and a rule that is moved is not certified")
+        note("the goal asks for a confidence, and a rule that is moved is not certified")
         constraints = [replace(c, confidence=None) for c in constraints]
     return replace(goal, constraints=tuple(constraints))
 
@@ -264,7 +261,6 @@ class TableFrontier:
 
     frontier: Frontier
     loaded: LoadedModel
-    notes: Sequence[str]
 
 
 def frontier_of_table(
@@ -279,25 +275,23 @@ def frontier_of_table(
     skip_unlabelled: bool = False,
     trust: Sequence[str] = (),
     reading: Reading | None = None,
-    journal: Journal | None = None,
 ) -> TableFrontier:
     """The best objective as the bound of one constraint moves."""
     from setpoint.plugin import frontier
     from setpoint.search import InfeasibleError
 
-    journal = Journal() if journal is None else journal
     loaded = load_and_read(
-        model, table, Reading() if reading is None else reading, journal,
+        model, table, Reading() if reading is None else reading,
         trust=trust, target=target, baseline=baseline, files=datasets or {}, vary=vary,
         skip_unlabelled=skip_unlabelled,
     )  # fmt: skip
-    with journal.warnings_as_notes(), journal.step("moving the bound"):
+    with warnings_as_notes(), step("moving the bound"):
         try:
             found = frontier(loaded.model.classifier, vary=vary, values=values, **loaded.rows())
         except InfeasibleError as error:
             error.goal = loaded.goal
             raise
-    return TableFrontier(found, loaded, tuple(journal.notes))
+    return TableFrontier(found, loaded)
 
 
 # --- The page on which the bounds of a stored model's goal are moved by hand ----------------------
@@ -315,7 +309,6 @@ class ExploredTable:
 
     explorer: Explorer
     loaded: LoadedModel
-    notes: Sequence[str]
 
 
 def explore_table(
@@ -332,7 +325,6 @@ def explore_table(
     unknown_group: str = "raise",
     trust: Sequence[str] = (),
     reading: Reading | None = None,
-    journal: Journal | None = None,
 ) -> ExploredTable:
     """The operating-point explorer of a stored model.
 
@@ -345,15 +337,14 @@ def explore_table(
     >>> explore_table(fitted.model, tumours()[1::2]).loaded.part.n_rows
     284
     """
-    journal = Journal() if journal is None else journal
     reading = Reading() if reading is None else reading
     share = isinstance(check, (int, float)) and not isinstance(check, bool)
     if share and not 0 <= check < 1:
         raise InputError(f"`check` is a table, or a share from 0 to below 1, got {check}")
     only_one_stdin([table] if share else [table, check])
-    found = open_model(model, trust, journal)
+    found = open_model(model, trust)
     decide_new_groups(found.classifier, unknown_group)
-    whole = read(table, reading, journal, found.columns)
+    whole = read(table, reading, found.columns)
     by = columns_named("by", by, list(whole.frame.columns), whole.name)
     other = None if other_goal is None else as_goal(other_goal)
     beside = dict.fromkeys(by, "`by`")
@@ -363,19 +354,19 @@ def explore_table(
 
     def loaded_from(source: Any) -> LoadedModel:
         return load_and_read(
-            found, source, reading, journal, trust=trust, target=target, baseline=baseline,
+            found, source, reading, trust=trust, target=target, baseline=baseline,
             judging=True, goal=goal, skip_unlabelled=skip_unlabelled,
             beside=beside,
         )  # fmt: skip
 
     loaded = loaded_from(whole)
     apart = check if share else _rows(loaded_from(check))
-    with journal.warnings_as_notes(), journal.step(_COUNTING):
+    with warnings_as_notes(), step(_COUNTING):
         # A copy has none of the rows of its fit: bounds move on the rows of the table.
         explorer = copy(loaded.model.classifier).explore(
             **_rows(loaded), check=apart, by=list(by) or None, goal=loaded.goal, other_goal=other
         )
-    return ExploredTable(explorer, loaded, tuple(journal.notes))
+    return ExploredTable(explorer, loaded)
 
 
 def _rows(loaded: LoadedModel) -> dict[str, Any]:
@@ -383,10 +374,10 @@ def _rows(loaded: LoadedModel) -> dict[str, Any]:
     return {"X": loaded.part.X, "y": loaded.part.y, **loaded.part.sides()}
 
 
-def explore_fit(fitted: FittedTable, journal: Journal) -> Explorer:
+def explore_fit(fitted: FittedTable) -> Explorer:
     """The explorer of a fit: bounds move on the rows of the fit, those held out check."""
     held = fitted.held
     apart = {} if held is None else {"X": held.X, "y": held.y, **held.sides()}
-    with journal.warnings_as_notes(), journal.step(_COUNTING):
+    with warnings_as_notes(), step(_COUNTING):
         found: Explorer = fitted.classifier.explore(**apart)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -9,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from setpoint.errors import InputError, nearest
 from setpoint.goals import DEFER, Goal, require_plain
 from setpoint.packages import require_packages
+from setpoint.tables import go_on, note, step, warnings_as_notes
 from setpoint.tasks.loaded import LoadedModel
 from setpoint.tasks.reading import (
-    Journal,
     Reading,
     check_datasets,
     check_positive,
@@ -58,7 +59,6 @@ def open_tables(
     files: Mapping[str, str],
     reading: Reading,
     looked_at: Sequence[str],
-    journal: Journal,
 ) -> CountedTables:
     """Open tables to be counted."""
     from setpoint.sources import table_of
@@ -70,10 +70,10 @@ def open_tables(
     if reading.sheet is not None:
         raise InputError("`sheet`: tables that are counted are Parquet or CSV, not workbooks")
     typed = tuple({*looked_at, *goal.needs.names})
-    files = check_datasets(goal, files, journal)
+    files = check_datasets(goal, files)
 
     def opened(what: Sequence[str], name: str) -> Any:
-        with journal.step(f"opening {name}"):
+        with step(f"opening {name}"):
             try:
                 return table_of(
                     what, typed=typed, separator=reading.separator, decimal=reading.decimal
@@ -112,9 +112,7 @@ def check_column(
         )
 
 
-def check_baseline(
-    baseline: str | None, tables: CountedTables, goal: Goal, journal: Journal
-) -> None:
+def check_baseline(baseline: str | None, tables: CountedTables, goal: Goal) -> None:
     """Refuse a goal over the deployed model without its column, and say where it has no use."""
     if baseline is None:
         if goal.needs.baseline:
@@ -125,47 +123,43 @@ def check_baseline(
         return
     check_column("baseline", baseline, tables)
     if not goal.needs.baseline:
-        journal.note(
+        note(
             f"`baseline={baseline}`: the goal does not refer to the deployed model, so the column "
             "is not looked at"
         )
 
 
-def check_sensitive(
-    sensitive: Sequence[str], tables: CountedTables, goal: Goal, journal: Journal
-) -> None:
+def check_sensitive(sensitive: Sequence[str], tables: CountedTables, goal: Goal) -> None:
     """Refuse columns that are not there, and say of which the goal has no use."""
     for name in columns_named("sensitive", sensitive, tables.columns, tables.name):
         if name not in goal.needs.names:
-            journal.note(
+            note(
                 f"`sensitive={name}`: the goal does not refer to this column, so it "
                 "is not looked "
                 "at; a goal names groups, as in recall.difference(COL) <= 0.1"
             )
 
 
-def positive_in(tables: CountedTables, target: str, positive: Any, journal: Journal) -> Any:
+def positive_in(tables: CountedTables, target: str, positive: Any) -> Any:
     """The positive class that was named, of the type that the table has; None without one."""
     if positive is None:
         return None
     from setpoint.sources import GroupBy, Key
 
-    with journal.step(f"the classes in {target}"), engine_errors(journal):
+    with step(f"the classes in {target}"), engine_errors():
         levels = tables.source.count(GroupBy((Key(target),))).levels[0]
     labels = sorted((v for v in levels if v is not None), key=lambda v: (str(type(v)), v))
     return label_of(positive, labels, target)
 
 
 @contextmanager
-def engine_errors(journal: Journal) -> Iterator[None]:
+def engine_errors() -> Iterator[None]:
     """What an engine says of a table as an error of its own."""
     from setpoint.sources import duckdb_module, first_line
 
     try:
         yield
     except duckdb_module().Error as error:
-        if journal.stopping:
-            raise KeyboardInterrupt from error
         raise InputError(f"DuckDB cannot count the table: {first_line(error)}") from error
 
 
@@ -186,22 +180,20 @@ def solve_tables(
     exact: bool = False,
     checkpoint: str | None = None,
     reading: Reading | None = None,
-    journal: Journal | None = None,
     watch: Callable[[object], None] | None = None,
 ) -> tuple[Solution, str]:
     """Find the rule for scores that are a column of tables, counted where they are."""
     from setpoint.plugin import solve
 
-    journal = Journal() if journal is None else journal
     check_counted(goal)
     require_plain(goal, "these tables are only counted; setpoint fit takes such goals, on one file")
     named = [name for name in (score, target, weight, baseline) if name is not None]
     looked_at = [*named, *sensitive, *(decide_on or ())]
-    tables = open_tables(paths, goal, datasets or {}, reading or Reading(), looked_at, journal)
+    tables = open_tables(paths, goal, datasets or {}, reading or Reading(), looked_at)
     check_column("score", score, tables, number=True)
     if score == target:
         raise InputError(f"`score`: {target!r} is the target")
-    _check_columns(tables, goal, target, weight, baseline, sensitive, journal)
+    _check_columns(tables, goal, target, weight, baseline, sensitive)
     decides: Any = "auto"
     if decide_on is not None:
         none = tuple(decide_on) == ("none",) and "none" not in tables.columns
@@ -209,8 +201,8 @@ def solve_tables(
         if target in names:
             raise InputError(f"`decide_on`: {target!r} is the target")
         decides = sorted(names) or None
-    positive = positive_in(tables, target, pos_label, journal)
-    with journal.warnings_as_notes(), engine_errors(journal):
+    positive = positive_in(tables, target, pos_label)
+    with warnings_as_notes(), engine_errors():
         found = solve(
             goal,
             tables.frame,
@@ -227,7 +219,7 @@ def solve_tables(
             checkpoint=checkpoint,
             watch=watch,
         )
-    journal.keep_best()  # after Ctrl-C the rule is that of the passes before
+    go_on("the rule is that of the passes before", logging.DEBUG)
     return found, tables.name
 
 
@@ -243,29 +235,25 @@ def evaluate_tables(
     sensitive: Sequence[str] = (),
     datasets: Mapping[str, str] | None = None,
     reading: Reading | None = None,
-    journal: Journal | None = None,
     defer_label: str = DEFER,
 ) -> tuple[GoalReport, str]:
     """Judge decisions that are a column of tables, counted where they are."""
     from setpoint.estimators import evaluate
 
-    journal = Journal() if journal is None else journal
     if goal.needs.measures or goal.defers:
         return _evaluate_rows(
             paths, goal, prediction=prediction, target=target, pos_label=pos_label, weight=weight,
-            baseline=baseline, datasets=datasets, reading=reading, journal=journal,
+            baseline=baseline, datasets=datasets, reading=reading,
             defer_label=defer_label,
         )  # fmt: skip
     check_counted(goal)
     named = [name for name in (target, prediction, weight, baseline) if name is not None]
-    tables = open_tables(
-        paths, goal, datasets or {}, reading or Reading(), [*named, *sensitive], journal
-    )
+    tables = open_tables(paths, goal, datasets or {}, reading or Reading(), [*named, *sensitive])
     check_column("prediction", prediction, tables)
-    _check_columns(tables, goal, target, weight, baseline, sensitive, journal)
-    positive = positive_in(tables, target, pos_label, journal)
-    doing = journal.step("counting the rows")
-    with journal.warnings_as_notes(), doing, engine_errors(journal):
+    _check_columns(tables, goal, target, weight, baseline, sensitive)
+    positive = positive_in(tables, target, pos_label)
+    doing = step("counting the rows")
+    with warnings_as_notes(), doing, engine_errors():
         found = evaluate(
             goal,
             tables.frame,
@@ -284,7 +272,6 @@ def _evaluate_rows(
     goal: Goal,
     *,
     weight: str | None,
-    journal: Journal,
     **asked: Any,
 ) -> tuple[GoalReport, str]:
     """Judge decisions by their rows: what each is worth, and which are deferred."""
@@ -298,8 +285,8 @@ def _evaluate_rows(
         require_plain(
             goal, f"such goals are counted by rows of one file that count once each: {found}"
         )
-    rows = pilot_of_table(goal, path, journal=journal, **asked)
-    with journal.warnings_as_notes(), journal.step("counting the rows"):
+    rows = pilot_of_table(goal, path, **asked)
+    with warnings_as_notes(), step("counting the rows"):
         return evaluate(goal, rows.pop("y_true"), rows.pop("y_pred"), **rows), path
 
 
@@ -310,7 +297,6 @@ def _check_columns(
     weight: str | None,
     baseline: str | None,
     sensitive: Sequence[str],
-    journal: Journal,
 ) -> None:
     """Columns that solving and evaluating have in common."""
     if baseline == target:
@@ -318,8 +304,8 @@ def _check_columns(
     check_column("target", target, tables)
     if weight is not None:
         check_column("weight", weight, tables, number=True)
-    check_baseline(baseline, tables, goal, journal)
-    check_sensitive(sensitive, tables, goal, journal)
+    check_baseline(baseline, tables, goal)
+    check_sensitive(sensitive, tables, goal)
 
 
 # --- The rows of a pilot study: labels and decisions ----------------------------------------------
@@ -352,7 +338,6 @@ def pilot_of_table(
     baseline: str | None = None,
     datasets: Mapping[str, Any] | None = None,
     reading: Reading | None = None,
-    journal: Journal | None = None,
     defer_label: str = DEFER,
 ) -> dict[str, Any]:
     """The rows of a table with labels and decisions, as the library takes them."""
@@ -360,11 +345,10 @@ def pilot_of_table(
 
     from setpoint.inputs import Dataset
 
-    journal = Journal() if journal is None else journal
     reading = Reading() if reading is None else reading
     files = dict(datasets or {})
     only_one_stdin([data, *files.values()])
-    files = check_datasets(goal, files, journal)
+    files = check_datasets(goal, files)
     used = {
         *goal.needs.names,
         *goal.needs.measure_names,
@@ -372,18 +356,16 @@ def pilot_of_table(
         prediction,
         *([] if baseline is None else [baseline]),
     }
-    table = read(data, reading, journal)
-    others = {name: read(path, reading, journal) for name, path in files.items()}
+    table = read(data, reading)
+    others = {name: read(path, reading) for name, path in files.items()}
     for one in (table, *others.values()):
-        note_reading(one, used, journal)
-    part = rows_of(table, (), goal, target, None, baseline=baseline, journal=journal)
+        note_reading(one, used)
+    part = rows_of(table, (), goal, target, None, baseline=baseline)
     assert part.y is not None
     decided = _decisions(table, prediction, part.y, goal, defer_label)
     sets = {}
     for name, other in others.items():
-        own = rows_of(
-            other, (), goal, target, None, dataset=name, baseline=baseline, journal=journal
-        )
+        own = rows_of(other, (), goal, target, None, dataset=name, baseline=baseline)
         sets[name] = Dataset(
             _decisions(other, prediction, part.y, goal, defer_label),
             own.y,

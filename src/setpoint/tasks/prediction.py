@@ -16,9 +16,9 @@ from setpoint.errors import InputError, nearest
 from setpoint.estimators import check_at_most
 from setpoint.goals import Goal, as_goal
 from setpoint.inputs import one_column
+from setpoint.tables import note, step, warnings_as_notes
 from setpoint.tasks.loaded import LoadedModel, decide_new_groups, load_and_read
 from setpoint.tasks.reading import (
-    Journal,
     NamedMetric,
     Reading,
     columns_named,
@@ -164,7 +164,7 @@ class Room:
         decided: Array = clf._decide_batch(X, scores, capacity, 1)
         return decided
 
-    def note(self, model: TableModel, free: Array, decided: pd.DataFrame, journal: Journal) -> None:
+    def note(self, model: TableModel, free: Array, decided: pd.DataFrame) -> None:
         """Say how many rows the rule accepts and how many of them stay so."""
         clf = model.classifier
         accepted = free == clf.positive_
@@ -179,7 +179,7 @@ class Room:
         lost = ""
         if clf.goal_report_.constraints:
             lost = "; whether the goal's constraints hold for them was not counted"
-        journal.note(
+        note(
             f"the rule decides {clf.positive_!r} for {n:,} of {len(free):,} rows, and the "
             f"{n_kept:,} best{where} keep that{least}{lost}"
         )
@@ -202,7 +202,6 @@ class DecidedTable:
     """Decisions for the rows of a table."""
 
     columns: dict[str, Any]
-    notes: Sequence[str]
     n_kept: int = 0
     decimal: Literal[".", ","] = "."
 
@@ -230,7 +229,6 @@ def predict_table(
     unknown_group: str = "raise",
     trust: Sequence[str] = (),
     reading: Reading | None = None,
-    journal: Journal | None = None,
 ) -> DecidedTable:
     """Decide the rows of a table.
 
@@ -243,26 +241,24 @@ def predict_table(
     ['prediction', 'score']
     """
     room = None if at_most is None and by is None else Room.asked(at_most, by)
-    journal = Journal() if journal is None else journal
-    found = open_model(model, trust, journal)
+    found = open_model(model, trust)
     decide_new_groups(found.classifier, unknown_group)
     if room is not None:
         room.check(found.classifier)
-    rows = read(table, Reading() if reading is None else reading, journal, found.columns)
+    rows = read(table, Reading() if reading is None else reading, found.columns)
     if adapt:
-        _adapt(found, rows, journal)
-    with journal.step("deciding"):
-        columns = decide_rows(found, rows, keep, journal, room)
+        _adapt(found, rows)
+    with step("deciding"):
+        columns = decide_rows(found, rows, keep, room)
     comma = rows.decimal == "," or "decimal comma" in rows.notes
     n_kept = list(columns).index("prediction")
-    return DecidedTable(columns, tuple(journal.notes), n_kept, "," if comma else ".")
+    return DecidedTable(columns, n_kept, "," if comma else ".")
 
 
 def decide_rows(
     model: TableModel,
     table: Table,
     keep: Sequence[str],
-    journal: Journal,
     room: Room | None = None,
 ) -> dict[str, Any]:
     """The columns to write, as Arrow arrays: those kept as they stood in the file."""
@@ -271,11 +267,11 @@ def decide_rows(
 
     keep = [keep] if isinstance(keep, str) else keep
     kept = columns_named("keep", keep, list(map(str, table.frame)), table.name)
-    note_reading(table, {*kept, *(c.name for c in model.columns)}, journal)
+    note_reading(table, {*kept, *(c.name for c in model.columns)})
     deployed = Deployed.of(model.classifier.baseline)
     if deployed is not None and deployed.threshold is not None:
         scores_of(table, str(deployed.column))  # a feature that has to be there
-    with journal.warnings_as_notes():
+    with warnings_as_notes():
         X = model.frame(table)
         free: list[Array] = []  # decisions as if there were room for all
 
@@ -287,11 +283,11 @@ def decide_rows(
         odd = odd_rows(model, X, free[0])
     deferred = _deferred(model.classifier, decided["prediction"])
     if deferred:
-        journal.note(f"{table.name}: {deferred}")
+        note(f"{table.name}: {deferred}")
     if odd:
-        journal.note(f"{table.name}: {odd}")
+        note(f"{table.name}: {odd}")
     if room is not None:
-        room.note(model, free[0], decided, journal)
+        room.note(model, free[0], decided)
     for name in kept:
         if name in decided:
             raise InputError(
@@ -322,7 +318,7 @@ def _deferred(classifier: Any, answers: Any) -> str:
     return f"{n:,} of {n_rows:,} rows {'is' if n == 1 else 'are'} deferred to a person"
 
 
-def _adapt(model: TableModel, table: Table, journal: Journal) -> None:
+def _adapt(model: TableModel, table: Table) -> None:
     """Find the rule anew on rows without labels."""
     classifier = model.classifier
     if not hasattr(classifier, "adapt"):
@@ -331,10 +327,10 @@ def _adapt(model: TableModel, table: Table, journal: Journal) -> None:
             "for its goal as a whole; leave it out"
         )
     named = list(classifier.goal_report_.rule.decides_on)
-    with journal.step("finding the rule for these rows"), journal.warnings_as_notes():
+    with step("finding the rule for these rows"), warnings_as_notes():
         X = model.frame(table)
         classifier.adapt(X, sensitive_features=X[named] if named else None)
-    journal.note("the rule was found anew on these rows, with probabilities in place of labels")
+    note("the rule was found anew on these rows, with probabilities in place of labels")
 
 
 # --- How far a stored model reaches its goal on the rows of a table -------------------------------
@@ -348,7 +344,6 @@ class EvaluatedTable:
     loaded: LoadedModel
     promised: Guarantee | None
     holds: bool
-    notes: Sequence[str]
 
     @property
     def n_rows(self) -> int:
@@ -379,7 +374,6 @@ def evaluate_table(
     unknown_group: str = "raise",
     trust: Sequence[str] = (),
     reading: Reading | None = None,
-    journal: Journal | None = None,
 ) -> EvaluatedTable:
     """Judge a stored model by a table with labels.
 
@@ -393,25 +387,24 @@ def evaluate_table(
     >>> round(evaluate_table(fitted.model, tumours()).report.objective.value, 2)
     0.92
     """
-    journal = Journal() if journal is None else journal
     loaded = load_and_read(
-        model, table, Reading() if reading is None else reading, journal,
+        model, table, Reading() if reading is None else reading,
         trust=trust, target=target, baseline=baseline, files=datasets or {}, judging=True,
         metric=NamedMetric() if metric is None else metric, goal=goal,
         skip_unlabelled=skip_unlabelled,
     )  # fmt: skip
     classifier = loaded.model.classifier
     decide_new_groups(classifier, unknown_group)
-    doing = journal.step("judging the rule")
-    with journal.warnings_as_notes() as warned, doing, redirect_stdout(sys.stderr):
+    doing = step("judging the rule")
+    with warnings_as_notes() as warned, doing, redirect_stdout(sys.stderr):
         found = classifier.evaluate(**loaded.rows(), goal=loaded.goal)
     shift = class_share_moved(found, classifier.goal_report_)
     if shift:
-        journal.note(shift)
+        note(shift)
         warned.append(shift)
     more = tuple(note for note in warned if note not in found.warnings)
     found = replace(found, warnings=(*found.warnings, *more))
-    return EvaluatedTable(found, loaded, *loaded.promised, tuple(journal.notes))
+    return EvaluatedTable(found, loaded, *loaded.promised)
 
 
 # --- Two stored models on the rows of a table -----------------------------------------------------
@@ -427,7 +420,6 @@ class ComparedTables:
 
     comparison: ModelComparison
     loaded: LoadedModel
-    notes: Sequence[str]
 
     @property
     def goal(self) -> Goal:
@@ -502,7 +494,6 @@ def compare_tables(
     frontier: bool = False,
     trust: Sequence[str] = (),
     reading: Reading | None = None,
-    journal: Journal | None = None,
 ) -> ComparedTables:
     """Compare two stored models by a goal, on the same rows with labels.
 
@@ -523,30 +514,29 @@ def compare_tables(
     >>> found.why
     'The candidate is shown to meet the goal, and the model of today is shown to fail it.'
     """
-    journal = Journal() if journal is None else journal
     reading = Reading() if reading is None else reading
     files = dict(datasets or {})
     only_one_stdin([table, *files.values()])
-    a = open_model(model_a, trust, journal)
-    b = open_model(model_b, trust, journal)
+    a = open_model(model_a, trust)
+    b = open_model(model_b, trust)
     names = _named(model_a, "the first model"), _named(model_b, "the second model")
     _check_matching(a, b, names, target)
     goal = _goal_of(a, names[0]) if goal is None else as_goal(goal)
     goal.require_formula("models are compared by goals that are counted")
     columns = _columns(a, b)
-    table = read(table, reading, journal, columns)
-    files = {name: read(one, reading, journal, columns) for name, one in files.items()}
+    table = read(table, reading, columns)
+    files = {name: read(one, reading, columns) for name, one in files.items()}
     both = []
     for model in (a, b):
         decide_new_groups(model.classifier, unknown_group)
         both.append(
             load_and_read(
-                model, table, reading, journal, target=target, files=files, judging=True,
+                model, table, reading, target=target, files=files, judging=True,
                 goal=goal, skip_unlabelled=skip_unlabelled, deployed_apart=True,
             )
         )  # fmt: skip
     first, second = both
-    with journal.step("comparing the models"), journal.warnings_as_notes():
+    with step("comparing the models"), warnings_as_notes():
         from setpoint.comparing import comparison_of, judged_classifier
 
         today = first.model.classifier
@@ -559,7 +549,7 @@ def compare_tables(
             for name, one, own in ((A, first, raw), (B, second, {}))
         ]
         found = comparison_of(goal, judged, vary=frontier, named=False)
-    return ComparedTables(found, second, tuple(journal.notes))
+    return ComparedTables(found, second)
 
 
 def _named(model: Any, name: str) -> str:

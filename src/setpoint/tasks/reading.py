@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 import traceback
-import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from os import getcwd
@@ -18,103 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError, InputTypeError, nearest
 from setpoint.goals import Goal
+from setpoint.tables import note, step
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from setpoint.blackbox import BlackBox
     from setpoint.tables import Table, TableColumn, TableModel
-
-
-# --- What a task says and does as it goes on: notes, steps with their seconds ---------------------
-
-
-# Of interest to developers, not to whoever has a table.
-_SILENT = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
-
-
-class Journal:
-    """Keeps what a task says; a front end overrides `show`, `step` and `check` to say it at once.
-
-    Examples
-    --------
-    >>> journal = Journal()
-    >>> with journal.step("reading"):
-    ...     journal.note("separator ';'")
-    >>> journal.notes, list(journal.seconds)
-    (["separator ';'"], ['reading'])
-    """
-
-    def __init__(self) -> None:
-        self.notes: list[str] = []
-        self.seconds: dict[str, float] = {}
-
-    def note(self, text: str) -> None:
-        """Keep and show a sentence, unless it is there."""
-        text = self.worded(" ".join(text.split()))
-        if text not in self.notes:
-            self.notes.append(text)
-            self.show(text)
-
-    def worded(self, text: str) -> str:
-        """A sentence of the library as the front end writes it."""
-        return text
-
-    def show(self, text: str) -> None:
-        """Called with each new note."""
-
-    def check(self) -> None:
-        """Called between two steps, and now and then in long ones; it may raise to end the task."""
-
-    @property
-    def stopping(self) -> bool:
-        """Whether somebody asked for an end: then what warnings say is of no interest."""
-        return False
-
-    def keep_best(self) -> bool:
-        """Whether somebody ended a search that goes on with its best; asked once, then settled."""
-        return False
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        """Time a part of the work."""
-        self.check()
-        start = time.perf_counter()
-        yield
-        self.check()
-        self.seconds[name] = time.perf_counter() - start
-
-    @contextmanager
-    def warnings_as_notes(self, rows: str = "") -> Iterator[list[str]]:
-        """Warnings of libraries become notes; the list holds their texts, each once."""
-        heard: list[str] = []
-        late: dict[str, str] = {}
-
-        def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-            text = " ".join(str(message).split())
-            if issubclass(category, _SILENT) or self.stopping:
-                return
-            if rows and category.__name__ == "FewRowsWarning":
-                text = f"{rows}: {text}"
-            if text in heard:
-                return
-            heard.append(text)
-            if category.__name__ == "StoppedWarning":  # an error after it keeps nothing
-                late[text] = getattr(message, "why", text)
-            else:
-                self.note(text)
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("always")
-            warnings.showwarning = show
-            try:
-                yield heard
-            except Exception:
-                for why in late.values():
-                    self.note(why)
-                raise
-            for text in late:
-                self.note(text)
 
 
 # --- Tables and models as tasks take them: read ---------------------------------------------------
@@ -130,9 +38,7 @@ class Reading:
     sheet: str | None = None
 
 
-def read(
-    source: Any, reading: Reading, journal: Journal, columns: Sequence[TableColumn] = ()
-) -> Table:
+def read(source: Any, reading: Reading, columns: Sequence[TableColumn] = ()) -> Table:
     """A table that is a file, a frame, or a table already; :func:`note_reading` comments on it."""
     from setpoint.tables import FIRST, Table, read_table
 
@@ -140,11 +46,11 @@ def read(
         table = source
     elif isinstance(source, (str, os.PathLike)):
         name = os.fspath(source)
-        with journal.step(f"reading {'stdin' if name == '-' else name}"):
+        with step(f"reading {'stdin' if name == '-' else name}"):
             table = read_table(name, **asdict(reading), columns=columns or None)
-        for note in table.notes:  # at once: errors that follow are often due to it
-            if note.startswith(FIRST):
-                journal.note(f"{table.name}: {note}")
+        for text in table.notes:  # at once: errors that follow are often due to it
+            if text.startswith(FIRST):
+                note(f"{table.name}: {text}")
     else:
         table = Table("the table", _frame(source))
     if not len(table.frame):
@@ -190,16 +96,16 @@ def _frame(source: Any) -> pd.DataFrame:
     return frame
 
 
-def note_reading(table: Table, used: Collection[str], journal: Journal) -> tuple[str, ...]:
+def note_reading(table: Table, used: Collection[str]) -> tuple[str, ...]:
     """What was assumed in reading a table, but for columns that nobody uses, as notes."""
     unused = tuple(f"column {name!r} " for name in map(str, table.frame) if name not in used)
     notes = tuple(note for note in table.notes if not note.startswith(unused))
-    for note in notes:
-        journal.note(f"{table.name}: {note}")
+    for text in notes:
+        note(f"{table.name}: {text}")
     return notes
 
 
-def labelled_rows(table: Table, target: str, journal: Journal) -> Table:
+def labelled_rows(table: Table, target: str) -> Table:
     """The rows that have a label, with a note on the others."""
     if target not in table.frame:
         return table  # said where it is looked for
@@ -209,7 +115,7 @@ def labelled_rows(table: Table, target: str, journal: Journal) -> Table:
         return table
     if n == len(there):
         raise InputError(f"{table.name}: no row has a label in column {target!r}")
-    journal.note(
+    note(
         f"{table.name}: {n:,} of {len(there):,} rows have no label in column {target!r} and are "
         "left out"
     )
@@ -222,7 +128,7 @@ def only_one_stdin(sources: Sequence[Any]) -> None:
         raise InputError("stdin ('-') can be read once only; name files for the other tables")
 
 
-def check_datasets(goal: Goal, given: Mapping[str, Any], journal: Journal) -> dict[str, Any]:
+def check_datasets(goal: Goal, given: Mapping[str, Any]) -> dict[str, Any]:
     """The tables of the data sets that the goal refers to."""
     wanted = goal.needs.datasets
     for name in wanted:
@@ -235,7 +141,7 @@ def check_datasets(goal: Goal, given: Mapping[str, Any], journal: Journal) -> di
             reason = "the goal refers to no data sets"
             if wanted:
                 reason = f"the goal does not refer to it ({nearest(name, wanted)})"
-            journal.note(f"`datasets={name}`: {reason}, so it is not read")
+            note(f"`datasets={name}`: {reason}, so it is not read")
     return {name: given[name] for name in wanted}
 
 
@@ -248,14 +154,14 @@ def check_one_table(goal: Goal) -> None:
         )
 
 
-def open_model(source: Any, trust: Sequence[str], journal: Journal) -> TableModel:
+def open_model(source: Any, trust: Sequence[str]) -> TableModel:
     """The model in a file, or one that is there already."""
     from setpoint.estimators import load_model
     from setpoint.tables import TableModel
 
     found = source
     if isinstance(source, (str, os.PathLike)):
-        with journal.step(f"reading {os.fspath(source)}"):
+        with step(f"reading {os.fspath(source)}"):
             found = load_model(source, trusted=trust)
     if not isinstance(found, TableModel):
         raise InputError(
@@ -333,7 +239,7 @@ def module_file(named: NamedMetric) -> dict[str, str]:
     return {} if file is None else {"the module of `metric`": file}
 
 
-def metric_for(stored: Any, named: NamedMetric, model: str, journal: Journal) -> BlackBox | None:
+def metric_for(stored: Any, named: NamedMetric, model: str) -> BlackBox | None:
     """The metric that judges a model; None where its goal does."""
     from setpoint.blackbox import BlackBox
     from setpoint.goals import as_goal
@@ -346,7 +252,7 @@ def metric_for(stored: Any, named: NamedMetric, model: str, journal: Journal) ->
         )
     if own is not None and named.path == own.name:
         if named.lower_is_better and own.greater_is_better:
-            journal.note(
+            note(
                 f"{model} was fitted for a high value of {own.name}; here `lower_is_better` "
                 "judges it the other way round"
             )
@@ -355,7 +261,7 @@ def metric_for(stored: Any, named: NamedMetric, model: str, journal: Journal) ->
     found = metric_of(named)
     if found is not None and (own is None or own.name != found.name):
         what = f"'{as_goal(stored)}'" if own is None else f"the metric {own.name}"
-        journal.note(f"{model} was fitted for {what}; here `metric={found.name}` judges it")
+        note(f"{model} was fitted for {what}; here `metric={found.name}` judges it")
     return found
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError, nearest
 from setpoint.goals import Goal, Label, Other
-from setpoint.tasks.reading import Journal, columns_named, value_named
+from setpoint.tables import note
+from setpoint.tasks.reading import columns_named, value_named
 from setpoint.tasks.settings import FitSettings, check_values, values_of
 
 if TYPE_CHECKING:
@@ -80,7 +81,6 @@ def rows_of(
     metric_columns: Sequence[TableColumn] = (),
     labelled: bool = True,
     deployed_apart: bool = False,
-    journal: Journal,
 ) -> TableRows:
     """A table as the classifier and the goal take it."""
     from setpoint.tables import conform, labels_of, scores_of
@@ -91,7 +91,7 @@ def rows_of(
         y = labels_of(table, target, classes) if labelled else None
     elif target in table.frame:
         if table.frame[target].isna().all():
-            journal.note(
+            note(
                 f"{table.name}: column {target!r} is empty, so its rows have no labels; the goal "
                 f"needs none of {dataset}"
             )
@@ -127,11 +127,11 @@ def rows_of(
     return TableRows(conform(table, columns), y, side, deployed, threshold)
 
 
-def check_threshold(scores: Any, threshold: float, name: str, journal: Journal) -> None:
+def check_threshold(scores: Any, threshold: float, name: str) -> None:
     """Say where the deployed model would decide the same for everybody."""
     n, n_rows = int((scores >= threshold).sum()), len(scores)
     if n in (0, n_rows):
-        journal.note(
+        note(
             f"`baseline_threshold={threshold:g}`: so the deployed model decides positive for "
             f"{n:,} of the {n_rows:,} rows of {name}, whose scores go from {scores.min():g} to "
             f"{scores.max():g}"
@@ -200,7 +200,7 @@ class ColumnRoles:
 
 
 def find_roles(
-    table: Table, goal: Goal, settings: FitSettings, journal: Journal, others: Sequence[Table] = ()
+    table: Table, goal: Goal, settings: FitSettings, others: Sequence[Table] = ()
 ) -> ColumnRoles:
     """What each column is used for."""
     from setpoint.tables import kinds_of, unusable
@@ -256,15 +256,13 @@ def find_roles(
     features = tuple(values.get(c.name, c) for c in features)
     kinds = values | {c.name: c for c in features}
     decides_on = tuple(kinds.get(name) or kind_by_goal(name, goal, table) for name in decide)
-    metric_columns = (
-        () if settings.metric is None else find_metric_columns(settings.metric, table, journal)
-    )
+    metric_columns = () if settings.metric is None else find_metric_columns(settings.metric, table)
     groups = _surrogate_groups(table, settings)
     return ColumnRoles(features, decides_on, hidden, left_out, scores, metric_columns, groups)
 
 
 def find_metric_columns(
-    metric: BlackBox, table: Table, journal: Journal, known: Sequence[TableColumn] = ()
+    metric: BlackBox, table: Table, known: Sequence[TableColumn] = ()
 ) -> tuple[TableColumn, ...]:
     """The columns that a metric asks for."""
     from setpoint.tables import kinds_of
@@ -278,7 +276,7 @@ def find_metric_columns(
             )
         n = int(table.frame[name].isna().sum())
         if n:
-            journal.note(
+            note(
                 f"{table.name}: {'1 row has' if n == 1 else f'{n:,} rows have'} no value in column "
                 f"{name!r}, which the metric {metric.name} is given: NaN, or None in text"
             )
@@ -390,7 +388,6 @@ def hold_out(
     parts: Mapping[str, TableRows],
     settings: FitSettings,
     name: str,
-    journal: Journal,
     by: Any = None,
 ) -> tuple[HoldoutSplit, dict[str, HoldoutSplit]]:
     """A table and the further data sets, each in two."""
@@ -406,7 +403,7 @@ def hold_out(
                 side = "and certify, or are held out, where those do"
             elif settings.test_size == 0:
                 side = "what is counted on them was trained on"
-            journal.note(
+            note(
                 f"{dataset}: {made.shared:,} of its {counted(part.n_rows)} are rows of "
                 f"{' or '.join(among)} too, {side}"
             )
@@ -449,7 +446,7 @@ def held_by(by: Any, settings: FitSettings) -> NDArray[np.bool_]:
 
 
 def hold_out_with(
-    whole: TableRows, validation: TableRows, settings: FitSettings, name: str, journal: Journal
+    whole: TableRows, validation: TableRows, settings: FitSettings, name: str
 ) -> tuple[HoldoutSplit, HoldoutSplit]:
     """A table to train on, and the one that a metric is measured on, each in two."""
     second = HoldoutSplit(validation, _drawn(validation.y, validation.n_rows, settings, name))
@@ -458,7 +455,7 @@ def hold_out_with(
     if held.all():
         raise InputError(f"{name}: all rows of DATA are held out there, and none is left")
     if held.any():
-        journal.note(
+        note(
             f"{counted(int(held.sum()))} of DATA {'is' if held.sum() == 1 else 'are'} held out of "
             f"{name} too, and not trained on"
         )
