@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli import session as shell
-from setpoint.cli.endings import Ending, code_of, command, status_of, verdict, wrote
+from setpoint.cli.endings import Ending, blocks, command, judged, wrote
 from setpoint.cli.options import GIVEN, READING, Option
 from setpoint.errors import InputError
 from setpoint.goals import Goal
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from setpoint.cli.endings import Page
     from setpoint.explorer import Command, Explorer
     from setpoint.search import Frontier, InfeasibleError
-    from setpoint.tasks import MovedRule
 
 
 # --- ``setpoint frontier``: what it would cost to ask for more ------------------------------------
@@ -64,8 +63,7 @@ def frontier(
 
     def text() -> str:
         soft = loaded.model.classifier.goal_report_.search.evidence == "soft"
-        parts = [_text(found), _BY_POSTERIORS if soft else "", wrote(picture=picture)]
-        return "\n\n".join(filter(None, parts))
+        return blocks(_text(found), _BY_POSTERIORS if soft else "", wrote(picture=picture))
 
     frontier = found.thinned(_POINTS).to_dict()
     return Ending(text, {"status": "found", "rows": loaded.part.n_rows, "frontier": frontier})
@@ -325,6 +323,8 @@ def take(
         raise click.UsageError(
             "--bound, --line or --rule: one of the three is needed, and no more."
         )
+    from setpoint.estimators import save_model
+    from setpoint.report import Header
     from setpoint.tasks import move_rule
 
     in_file = rule is not None and rule.endswith(".json")
@@ -333,36 +333,15 @@ def take(
         rule=shell.rule_in_file(str(rule)) if in_file else rule,
         **asked,
     )  # fmt: skip
-    _write(moved, new, report)
-    found = moved.report
-    n_rows = found.counts.n_rows
-
-    def text() -> str:
-        from setpoint.report import report_text
-
-        given = found.status == "evaluated"
-        chosen = "that may have chosen the rule" if given else "that the rule was chosen on"
-        first = verdict(found, f"the {n_rows:,} rows {chosen}")
-        body = report_text(found, at_shell=True)
-        return f"{first}\n\n{body}\n\n{wrote(model=new, page=report)}"
-
-    what = {
-        "status": status_of(found),
-        "goal": str(moved.goal),
-        "target": moved.model.target,
-        "rows": n_rows,
-    }
-    return Ending(text, what, code_of(found), {"taken": found})
-
-
-def _write(moved: MovedRule, new: str, report: str | None) -> None:
-    from setpoint.estimators import save_model
-    from setpoint.report import Header
-
     with shell.writing(new):
         save_model(moved.model, new)
-    if report is None:
-        return
-    header = Header(moved.before.table.name, new)
-    with shell.writing(report):
-        moved.report.to_html(report, about=moved.about(), header=header)
+    found = moved.report
+    if report is not None:
+        with shell.writing(report):
+            found.to_html(report, about=moved.about(), header=Header(moved.before.table.name, new))
+    given = found.status == "evaluated"
+    chosen = "that may have chosen the rule" if given else "that the rule was chosen on"
+    return judged(
+        "taken", found, f"the {found.counts.n_rows:,} rows {chosen}",
+        {"target": moved.model.target}, written=wrote(model=new, page=report),
+    )  # fmt: skip

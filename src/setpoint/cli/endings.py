@@ -100,7 +100,7 @@ def command(
 
                 if not isinstance(error, InfeasibleError):
                     raise
-                ending = _infeasible(error, f"{without_rule}")
+                ending = _infeasible(error, without_rule)
             if ending is None:
                 return
             ending.print(as_json)
@@ -152,10 +152,51 @@ def verdict(report: GoalReport, where: str) -> str:
     return f"{click.style(word, fg=_COLORS[found], bold=True)} on {where}."
 
 
+def judged(
+    name: str,
+    report: GoalReport,
+    where: str,
+    what: Mapping[str, Any],
+    *,
+    before: str = "",
+    written: str = "",
+    at_shell: bool = True,
+    files: Mapping[str, Any] | None = None,
+) -> Ending:
+    """The ending of a command that judges: verdict and report, and the verdict's code."""
+
+    def text() -> str:
+        from setpoint.report import report_text
+
+        first = "\n".join(filter(None, (verdict(report, where), before)))
+        return blocks(first, report_text(report, at_shell=at_shell), written)
+
+    facts = {"status": status_of(report), "goal": report.goal, "rows": report.counts.n_rows}
+    return Ending(text, {**facts, **what}, code_of(report), {name: report}, files=files)
+
+
+def blocks(*parts: str) -> str:
+    """The parts that there are, with an empty line between them."""
+    return "\n\n".join(filter(None, parts))
+
+
 def wrote(**files: str | None) -> str:
     """Which files were written, as the last line; "" without any."""
     each = [f"the {what} to {path}" for what, path in files.items() if path is not None]
     return f"Wrote {' and '.join(each)}." if each else ""
+
+
+def write_page(
+    report: GoalReport, path: str | None, about: Mapping[str, Sequence[str]], header: Header
+) -> None:
+    """The page of a report, if it is asked for, with sentences by their titles."""
+    if path is None:
+        return
+    from setpoint.report import TextSection
+
+    sections = [TextSection(title, tuple(lines)) for title, lines in about.items()]
+    with shell.writing(path):
+        report.to_html(path, about=sections, header=header)
 
 
 def _infeasible(error: InfeasibleError, consequence: str) -> Ending:

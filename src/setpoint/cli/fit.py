@@ -109,6 +109,12 @@ def fit_dict(goal: Goal, fitted: FittedTable) -> dict[str, Any]:
 # --- What ``setpoint fit`` and ``setpoint train`` do with their options ---------------------------
 
 
+_ROLES = (
+    "target", "pos_label", "sensitive", "drop", "baseline", "test_by", "decide_on", "randomized",
+    "random_state",
+)  # fmt: skip
+
+
 def _fit(
     data: str,
     goal: Goal,
@@ -132,22 +138,27 @@ def _fit(
         goal, confidence, judge_by=asked["judge_by"], certify_on=tables.get("certify_on"),
         certification_size=certification_size, uncertified=uncertified, strict=strict,
     )  # fmt: skip
+    certified = promise is not None
+    test_size = asked.pop("test_size")
+    roles: dict[str, Any] = {name: asked.pop(name) for name in _ROLES if name in asked}
     read: dict[str, Any] = {
-        name: asked.pop(name) for name in ("judge_by", "skip_unlabelled", "reading")
+        name: asked.pop(name) for name in ("datasets", "judge_by", "skip_unlabelled", "reading")
     }
-    files = asked.pop("datasets")
-    settings = _wanted(
-        own=own, confidence=promise, test_size=asked.pop("test_size"),
-        held_out=HELD_OUT if promise is None else 0.0, validation="validation" in tables, **asked,
+    choice = choose_solver(
+        asked.pop("solver", "auto"), own_metric=own is not None,
+        randomized=roles.get("randomized", False), decide_on=roles.get("decide_on"),
+        validation=True if "validation" in tables else None, **asked,
     )  # fmt: skip
-    prepared = prepare_fit(data, goal, settings, datasets=files, **read, **tables)
+    settings = FitSettings(
+        choice=choice, metric=own, confidence=promise,
+        test_size=(0.0 if certified else HELD_OUT) if test_size is None else test_size,
+        baseline_threshold=asked.get("baseline_threshold"),
+        surrogate_groups=tuple(asked.get("surrogate_groups", ())), **roles,
+    )  # fmt: skip
+    prepared = prepare_fit(data, goal, settings, **read, **tables)
     paths: dict[str, Any] = {
-        "data": data,
-        "model": new,
-        "report": report,
-        "datasets": files,
-        **tables,
-    }
+        "data": data, "model": new, "report": report, "datasets": read["datasets"], **tables
+    }  # fmt: skip
     paths |= {} if explore is None else {"explore": explore}
     return _finish(prepared, data, new, report, explore, paths)
 
@@ -157,39 +168,6 @@ def _worded(report: Any) -> Any:
     if report is None:
         return None
     return replace(report, warnings=tuple(map(shell.in_shell_words, report.warnings)))
-
-
-def _wanted(
-    *,
-    own: Any,
-    confidence: Any,
-    target: str,
-    pos_label: str | None,
-    sensitive: tuple[str, ...],
-    drop: tuple[str, ...],
-    baseline: str | None,
-    test_size: float | None,
-    test_by: str | None,
-    held_out: float,
-    validation: bool,
-    randomized: bool = False,
-    decide_on: tuple[str, ...] | None = None,
-    estimator: str | None = None,
-    random_state: int = 0,
-    solver: str = "auto",
-    **parameters: Any,
-) -> FitSettings:
-    """The settings of the fit, where they fit together."""
-    choice = choose_solver(
-        solver, own_metric=own is not None, estimator=estimator, randomized=randomized,
-        decide_on=decide_on, validation=True if validation else None, **parameters,
-    )  # fmt: skip
-    return FitSettings(
-        target, pos_label, choice, sensitive, drop, decide_on, baseline,
-        parameters.get("baseline_threshold"), randomized,
-        held_out if test_size is None else test_size, test_by, random_state, own,
-        tuple(parameters.get("surrogate_groups", ())), confidence,
-    )  # fmt: skip
 
 
 def _finish(

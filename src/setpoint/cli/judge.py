@@ -13,19 +13,19 @@ import click
 from setpoint.cli import session as shell
 from setpoint.cli.endings import (
     Ending,
+    blocks,
     certified_before,
     certified_json,
-    code_of,
     command,
-    status_of,
-    verdict,
+    judged,
+    write_page,
     wrote,
 )
 from setpoint.cli.options import READING, Option, level_of
 from setpoint.tables import step, warnings_as_notes
 
 if TYPE_CHECKING:
-    from setpoint.report import Entry, GoalReport, Header, TextSection
+    from setpoint.report import Entry
     from setpoint.tasks import ComparedTables
 
 
@@ -40,7 +40,12 @@ _OF_MODEL = {
     "unknown_group": "--new-groups",
     "skip_unlabelled": "--skip-unlabelled",
 }
-_OF_TABLES = {"pos_label": "--positive", "sensitive": "--sensitive", "weight": "--weight"}
+_OF_TABLES = {
+    "pos_label": "--positive goes with --prediction, a column of decisions",
+    "sensitive": "--sensitive goes with --prediction, a column of decisions",
+    "weight": "--weight goes with --prediction, a column of decisions",
+    "defer_label": "--set defer-label goes with --prediction: a model file knows its own",
+}
 """Options that go with a model file, and those that go with ``--prediction``."""
 
 
@@ -75,21 +80,16 @@ def evaluate(
     that it fails, and 4 if it is too close to call (--accept too-close makes that 0).
     """
     if prediction is not None:
-        paths = [path for path in (model, data, *tables) if path is not None]
-        of_model = {name: asked.pop(name, None) for name in _OF_MODEL}
         for name, option in _OF_MODEL.items():
-            if of_model[name] not in (None, False, (), "raise"):
+            if asked.pop(name, None) not in (None, False, (), "raise"):
                 raise shell.CommandError(
                     f"{option} is for a model file, and --prediction names decisions"
                 )
+        paths = [path for path in (model, data, *tables) if path is not None]
         return _evaluate_tables(paths, prediction=prediction, **asked)
-    for name, option in _OF_TABLES.items():
-        if asked.pop(name):
-            raise shell.CommandError(f"{option} goes with --prediction, a column of decisions")
-    if "defer_label" in asked:
-        raise shell.CommandError(
-            "--set defer-label goes with --prediction: a model file knows its own"
-        )
+    for name, words in _OF_TABLES.items():
+        if asked.pop(name, None):
+            raise shell.CommandError(words)
     if data is None or tables or _is_many(data):
         _refuse_many(data, tables)
     return _evaluate_model(model, data, **asked)
@@ -111,14 +111,18 @@ def _evaluate_model(
 
     named = NamedMetric(metric, lower_is_better, takes)
     shell.check_files(module_file(named))
-    judged = evaluate_table(model, data, metric=named, **asked)
-    header = Header(judged.loaded.table.name, model)
-    promised = judged.promised, judged.holds
+    found = evaluate_table(model, data, metric=named, **asked)
+    promised = found.promised, found.holds
+    if report is not None:
+        header = Header(found.loaded.table.name, model)
+        with shell.writing(report):
+            found.report.to_html(report, about=found.about(), header=header)
     files = shell.named_files()
     del files["tables"]
-    return _ending(
-        judged.report, judged.loaded.model.target, report, judged.about(), header, files,
-        certified_json(*promised), certified_before(*promised),
+    what = {"target": found.loaded.model.target, "guarantee": certified_json(*promised)}
+    return judged(
+        "evaluated", found.report, f"{found.n_rows:,} rows", what, at_shell=False, files=files,
+        before=certified_before(*promised), written=wrote(page=report),
     )  # fmt: skip
 
 
@@ -127,7 +131,7 @@ def _evaluate_tables(
 ) -> Ending:
     """Judge decisions that are a column of tables."""
     from setpoint.goals import as_goal
-    from setpoint.report import Header, TextSection
+    from setpoint.report import Header
     from setpoint.tasks import evaluate_tables
 
     if goal is None or target is None:
@@ -136,39 +140,14 @@ def _evaluate_tables(
     meant = as_goal(goal)
     shell.check_files({f"TABLES {i}": path for i, path in enumerate(paths, 1)})
     found, name = evaluate_tables(paths, meant, target=target, **asked)
-    lines = (f"{found.counts.n_rows:,} rows from {name}", *shell.current().notes)
+    rows = f"{found.counts.n_rows:,} rows"
+    about = {"The data": (f"{rows} from {name}", *shell.current().notes)}
+    write_page(found, report, about, Header(name))
     files = {"tables": paths, "report": report, "datasets": asked["datasets"]}
-    return _ending(found, target, report, [TextSection("The data", lines)], Header(name), files)
-
-
-def _ending(
-    found: GoalReport,
-    target: str,
-    page: str | None,
-    about: Sequence[TextSection],
-    header: Header,
-    files: dict[str, Any],
-    guarantee: Any = None,
-    before: str = "",
-) -> Ending:
-    """Write the page; the verdict's code."""
-    n_rows = found.counts.n_rows
-    if page is not None:
-        with shell.writing(page):
-            found.to_html(page, about=about, header=header)
-
-    def text() -> str:
-        first = "\n".join(filter(None, (verdict(found, f"{n_rows:,} rows"), before)))
-        return "\n\n".join(filter(None, (first, str(found), wrote(page=page))))
-
-    what = {
-        "status": status_of(found),
-        "goal": found.goal,
-        "target": target,
-        "rows": n_rows,
-        "guarantee": guarantee,
-    }
-    return Ending(text, what, code_of(found), {"evaluated": found}, files=files)
+    return judged(
+        "evaluated", found, rows, {"target": target, "guarantee": None}, at_shell=False,
+        files=files, written=wrote(page=report),
+    )  # fmt: skip
 
 
 def _is_many(path: str) -> bool:
@@ -241,8 +220,8 @@ def compare(
         from setpoint.inputs import atomic_write
 
         with shell.writing(changed):
-            text = found.changed_frame().to_csv(index=False, lineterminator="\n")
-            atomic_write(changed, text.encode("utf-8"))
+            rows = found.changed_frame().to_csv(index=False, lineterminator="\n")
+            atomic_write(changed, rows.encode("utf-8"))
     if report is not None:
         from setpoint.report import Header
 
@@ -250,26 +229,21 @@ def compare(
             header = Header(data, f"A: {model_a}, B: {model_b}")
             found.comparison.to_html(report, header=header)
 
-    def printed_text() -> str:
+    def text() -> str:
         from setpoint.comparing import headline, lines_of
         from setpoint.report import printed
 
         words, mark = headline(found.comparison), len(found.verdict)
         first = click.style(words[:mark], fg=_COLORS.get(found.verdict, "yellow"), bold=True)
         who = {"A, of today": model_a, "B, the candidate": model_b}
-        files = [path for path in (picture, changed, report) if path is not None]
-        return "\n".join(
-            [
-                first + words[mark:],
-                printed("\n".join(lines_of(found.comparison, who))),
-                *(["", f"Wrote {', '.join(files)}."] if files else []),
-            ]
-        )
+        body = printed("\n".join(lines_of(found.comparison, who)))
+        written = ", ".join(path for path in (picture, changed, report) if path is not None)
+        return blocks(f"{first}{words[mark:]}\n{body}", f"Wrote {written}." if written else "")
 
     files = {name: path for name, path in shell.named_files().items() if path is not None}
     code = _CODES.get(found.verdict, shell.TOO_CLOSE)
     reports = {"a": found.today, "b": found.candidate}
-    return Ending(printed_text, _compared(found), code, reports, files=files)
+    return Ending(text, _compared(found), code, reports, files=files)
 
 
 def _compared(found: ComparedTables) -> dict[str, Any]:
@@ -379,7 +353,7 @@ def plan(
         shell.draw(picture, RowsNeededDisplay(found).plot)
     met = found.rows is not None
     return Ending(
-        lambda: "\n\n".join(filter(None, (str(found), wrote(picture=picture)))),
+        lambda: blocks(str(found), wrote(picture=picture)),
         {"status": "planned" if met else "not met", "plan": found.to_dict()},
         shell.SHOWN if met else shell.FAILED,
     )

@@ -15,16 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from setpoint.cli import session as shell
-from setpoint.cli.endings import (
-    Ending,
-    Page,
-    code_of,
-    command,
-    command_text,
-    status_of,
-    verdict,
-    wrote,
-)
+from setpoint.cli.endings import Ending, Page, command, command_text, judged, write_page, wrote
 from setpoint.cli.options import READING
 from setpoint.inputs import whole_file
 from setpoint.tables import note
@@ -462,31 +453,16 @@ def solve(
     if rule is not None:
         with shell.writing(rule), whole_file(rule) as file:
             file.write((found.rule.to_json() + "\n").encode("utf-8"))
-    if report is not None:
-        from setpoint.report import TextSection
-
-        about = [TextSection("The data", (f"{rows} from {name}",))]
-        with shell.writing(report):
-            solved.to_html(report, about=about, header=page.header())
-
-    def text() -> str:
-        from setpoint.report import report_text
-
-        first = verdict(solved, f"the {rows} that the rule was chosen on")
-        body, last = report_text(solved, at_shell=True), wrote(rule=rule, page=report)
-        return "\n\n".join(filter(None, (first, body, last)))
-
+    write_page(solved, report, {"The data": (f"{rows} from {name}",)}, page.header())
     what = {
-        "status": status_of(solved),
-        "goal": str(wanted),
         "target": asked["target"],
         "score": asked["score"],
         "positive": positive,
-        "rows": solved.counts.n_rows,
         "passes": passes,
         "rule": json.loads(found.rule.to_json()),
     }
-    return Ending(text, what, code_of(solved), {"solved": solved})
+    where = f"the {rows} that the rule was chosen on"
+    return judged("solved", solved, where, what, written=wrote(rule=rule, page=report))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli import session as shell
-from setpoint.cli.endings import Ending, certified_before, command, status_of, wrote
+from setpoint.cli.endings import Ending, blocks, certified_before, command, status_of, wrote
 from setpoint.cli.options import OPTIONS, READING
 from setpoint.inputs import whole_file
 from setpoint.tables import note, step, warnings_as_notes
@@ -58,9 +58,7 @@ def show(model: str, report: str | None, card: bool, trust: tuple[str, ...]) -> 
         click.echo(text, nl=False)
         return None
     return Ending(
-        lambda: "\n\n".join(
-            filter(None, (printed("\n".join(_text(found, model))), wrote(page=report)))
-        ),
+        lambda: blocks(printed("\n".join(_text(found, model))), wrote(page=report)),
         {"status": status_of(found.judged), **found.to_dict()},
         run={"written": dict(found.written)},
     )
@@ -351,9 +349,10 @@ def monitor(
         first = click.style(first, fg="red" if found.alarms_ else "green", bold=True)
         n_rows = judged.part.n_rows
         more = "" if n_rows == found.n_rows_ else f" {n_rows:,} of them are new."
-        files = filter(None, (wrote(state=state), wrote(picture=picture)))
-        body = "\n".join([first + more, "", f"Goal: {found.goal}", "", *lines])
-        return "\n\n".join([body, *files])
+        return blocks(
+            first + more, f"Goal: {found.goal}", "\n".join(lines),
+            wrote(state=state), wrote(picture=picture),
+        )  # fmt: skip
 
     code = shell.FAILED if found.alarms_ else shell.SHOWN
     return Ending(text, _monitored(found, judged, before), code)
