@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from glob import has_magic
 from pathlib import Path
@@ -58,23 +57,22 @@ def predict_many(
     files = outputs_of(data, output)
     Path(output).mkdir(exist_ok=True)
     session = shell.current()
-    there = [path for path, out in files.items() if out.exists() and not overwrite]
-    todo = {path: out for path, out in files.items() if path not in there}
+    todo = {path: out for path, out in files.items() if overwrite or not out.exists()}
+    there = [path for path in files if path not in todo]
     if there:
         note(
             f"{len(there):,} of {len(files):,} files are in {output} already and stay: "
             f"{_some(there)}; --overwrite decides them anew"
         )
     failed, n_rows = list[str](), 0
-    with _progress(len(files)) as tell:
+    with shell.progress("deciding") as tell:
         for number, (path, out) in enumerate(todo.items(), 1 + len(there)):
             session.check()
             session.expect(str(out))
+            so_far = f"file {number:,} of {len(files):,}: {path}; "
 
-            def rows_so_far(
-                n: int, number: int = number, path: str = path, before: int = n_rows
-            ) -> None:
-                tell(number, path, before + n, False)
+            def rows_so_far(n: int, so_far: str = so_far, before: int = n_rows) -> None:
+                tell(f"{so_far}{before + n:,} rows in all", False)
 
             try:
                 n_rows += _decide(model, path, out, keep, reading, rows_so_far)
@@ -87,7 +85,7 @@ def predict_many(
                 color = click.style("error:", fg="red", bold=True)
                 click.echo(f"{color} {path}: {shell.message_of(error)}", err=True)
                 continue
-            tell(number, path, n_rows, True)
+            tell(f"{so_far}{n_rows:,} rows in all", True)
     n = len(todo) - len(failed)
     click.echo(f"Wrote {n:,} {'file' if n == 1 else 'files'} with {n_rows:,} rows to {output}.")
     if failed:
@@ -210,30 +208,9 @@ def _decide_batches(
     return n_rows
 
 
-@contextmanager
-def _progress(n_files: int) -> Iterator[Callable[[int, str, int, bool], None]]:
-    """What a terminal shows: files and rows."""
-    if not sys.stderr.isatty():
-        yield lambda _number, _path, _rows, _done: None
-        return
-    from rich.console import Console
-
-    console = Console(stderr=True, highlight=False)
-    with console.status("deciding") as status:
-
-        def tell(number: int, path: str, n_rows: int, done: bool) -> None:
-            text = f"file {number:,} of {n_files:,}: {path}; {n_rows:,} rows in all"
-            status.update(console.render_str(text, markup=False))
-            if done:
-                console.print(text, style="dim", markup=False)
-
-        yield tell
-
-
-def _some(paths: Sequence[str] | Mapping[str, Any]) -> str:
-    names = list(paths)
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+def _some(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _SHOWN:,} more" if len(paths) > _SHOWN else ""
+    return ", ".join(paths[:_SHOWN]) + more
 
 
 # --- ``setpoint predict``: decisions for the rows of a table --------------------------------------
@@ -433,11 +410,11 @@ def solve(
     page = session.page = Page(report, name, "", command_text(goal="{goal}"), "", ())
     passes: list[str] = []
     try:
-        with passes_shown() as tell:
+        with shell.progress("counting the rows") as tell:
 
             def watch(done: object) -> None:
                 passes.append(str(done))
-                tell(passes[-1])
+                tell(passes[-1], True)
 
             found, name = solve_tables(
                 tables, wanted, decide_on=decide_on or None, tol=tol, exact=exact,
@@ -463,16 +440,3 @@ def solve(
     }
     where = f"the {rows} that the rule was chosen on"
     return judged("solved", solved, where, what, written=wrote(rule=rule, page=report))
-
-
-@contextmanager
-def passes_shown() -> Iterator[Callable[[str], None]]:
-    """Called after each pass: a line for it if stderr is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _text: None
-        return
-    from rich.console import Console
-
-    console = Console(stderr=True, highlight=False)
-    with console.status("counting the rows"):
-        yield lambda text: console.print(text, style="dim", markup=False)
