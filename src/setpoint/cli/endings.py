@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from setpoint.cli import session as shell
 from setpoint.cli.options import GIVEN, OPTIONS, Command, Option, arguments, settings_option
+from setpoint.goals import Goal
 from setpoint.tables import note
 from setpoint.tasks import FittedTable, Reading, goals_near
 
@@ -264,7 +265,6 @@ class Page:
 
     def with_margin(self, judged: GoalReport, searched: GoalReport) -> str:
         """The command that searches with the margin that the report advises; "" without one."""
-        from setpoint.goals import Goal
         from setpoint.report import command_for, stricter_goal
 
         stricter = stricter_goal(judged, Goal.parse(judged.goal), searched)
@@ -380,7 +380,6 @@ def certified_json(guarantee: Guarantee | None, holds: bool) -> dict[str, Any] |
 
 def measured_lines(report: GoalReport) -> list[str]:
     """Objective and constraints as measured beside a certificate, a line each."""
-    from setpoint.goals import Goal
     from setpoint.report import shown, unit_of
 
     goal = Goal.parse(report.goal)

@@ -24,7 +24,7 @@ from setpoint.cli.endings import (
 )
 from setpoint.cli.options import READING
 from setpoint.errors import InputError
-from setpoint.goals import Goal
+from setpoint.goals import Goal, as_goal
 from setpoint.tables import note
 from setpoint.tasks import FitSettings, FittedTable, choose_solver, training_solver
 
@@ -259,8 +259,6 @@ def fit(data: str, goal: str, decide_on: tuple[str, ...], **asked: Any) -> Endin
     says what is reachable and writes no model. 'setpoint train' trains the model itself for the
     goal.
     """
-    from setpoint.goals import as_goal
-
     wanted = as_goal(goal)
     if wanted.is_blackbox:
         raise shell.CommandError(
@@ -303,7 +301,6 @@ def train(
     current folder and then where Python looks; it is given the columns that its parameters
     name, dropped ones too. Ctrl-C ends its search, and the best so far is written.
     """
-    from setpoint.goals import as_goal
     from setpoint.tasks import NamedMetric, metric_of, module_file
 
     if (goal is None) == (metric is None):

@@ -22,6 +22,7 @@ from setpoint.cli.endings import (
     wrote,
 )
 from setpoint.cli.options import READING, Option, level_of
+from setpoint.goals import as_goal
 from setpoint.tables import step, warnings_as_notes
 
 if TYPE_CHECKING:
@@ -130,7 +131,6 @@ def _evaluate_tables(
     paths: Sequence[str], *, report: str | None, goal: str | None, target: str | None, **asked: Any
 ) -> Ending:
     """Judge decisions that are a column of tables."""
-    from setpoint.goals import as_goal
     from setpoint.report import Header
     from setpoint.tasks import evaluate_tables
 
@@ -324,8 +324,6 @@ def plan(
     take no part in the fit. The exit code is 3 if the decisions do not meet a bound: then no
     number of rows certifies it.
     """
-    from setpoint.goals import as_goal
-
     wanted = as_goal(goal)
     _check(data, rates, **asked)
     model, trust, datasets = (asked.pop(name) for name in ("model", "trust", "datasets"))

@@ -16,6 +16,7 @@ import click
 from setpoint.cli import session as shell
 from setpoint.cli.endings import Ending, Page, command, command_text, judged, write_page, wrote
 from setpoint.cli.options import READING
+from setpoint.goals import as_goal
 from setpoint.inputs import whole_file
 from setpoint.tables import note
 from setpoint.tasks import Reading, columns_named, counted
@@ -398,7 +399,6 @@ def solve(
     a pass or a few; none is loaded. There are two classes, and the score is higher for the
     positive one. If no rule meets the goal, it says what is reachable and writes no rule.
     """
-    from setpoint.goals import as_goal
     from setpoint.inputs import refers_to_positive
     from setpoint.search import InfeasibleError
     from setpoint.tasks import solve_tables

@@ -15,13 +15,13 @@ import click
 from setpoint.cli import session as shell
 from setpoint.cli.endings import Ending, blocks, certified_before, command, status_of, wrote
 from setpoint.cli.options import OPTIONS, READING
+from setpoint.goals import Label
 from setpoint.inputs import whole_file
 from setpoint.tables import note, step, warnings_as_notes
 from setpoint.tasks import open_model
 
 if TYPE_CHECKING:
     from setpoint.estimators import Monitor
-    from setpoint.goals import Label
     from setpoint.rules import Rule
     from setpoint.tasks import LoadedModel, ShownModel
 
