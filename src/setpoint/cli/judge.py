@@ -21,7 +21,7 @@ from setpoint.cli.endings import (
     write_page,
     wrote,
 )
-from setpoint.cli.options import READING, Option, level_of
+from setpoint.cli.options import OPTIONS, READING, Option, level_of
 from setpoint.goals import as_goal
 from setpoint.tables import step, warnings_as_notes
 
@@ -357,39 +357,30 @@ def plan(
     )
 
 
-def _check(
-    data: str | None,
-    rates: Sequence[str],
-    *,
-    target: str | None,
-    prediction: str | None,
-    model: str | None,
-    pos_label: str | None,
-    **_: Any,
-) -> None:
+def _check(data: str | None, rates: Sequence[str], **asked: Any) -> None:
     """Where the assumed values come from: exactly one place."""
+    named = {name: asked[name] for name in ("target", "prediction", "model", "pos_label")}
+    target, prediction, model, pos_label = named.values()
+    wrong = ""
     if (data is None) == (not rates):
-        raise shell.CommandError(
+        wrong = (
             "name a table with labels and decisions, or state rates with --rate prior=0.1 and so "
             "on: one of the two is wanted"
         )
-    if rates:
-        named = {
-            "--target": target, "--prediction": prediction, "--model": model,
-            "--positive": pos_label,
-        }  # fmt: skip
-        for option, value in named.items():
-            if value is not None:
-                raise shell.CommandError(f"{option} belongs to a table, and --rate needs none")
+    elif rates:
+        for name in (name for name, value in named.items() if value is not None):
+            wrong = wrong or f"{OPTIONS[name].flags[-1]} belongs to a table, and --rate needs none"
     elif (prediction is None) == (model is None):
-        raise shell.CommandError(
+        wrong = (
             "the decisions on the rows of DATA come from a column, --prediction COL, or from a "
             "model file, --model FILE: one of the two is wanted"
         )
     elif prediction is not None and target is None:
-        raise shell.CommandError("name the column with the labels, --target COL")
+        wrong = "name the column with the labels, --target COL"
     elif model is not None and pos_label is not None:
-        raise shell.CommandError("--positive: the model file knows the positive class")
+        wrong = "--positive: the model file knows the positive class"
+    if wrong:
+        raise shell.CommandError(wrong)
 
 
 def _stated(texts: Sequence[str]) -> dict[str, Any]:

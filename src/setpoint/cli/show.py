@@ -66,75 +66,50 @@ def show(model: str, report: str | None, card: bool, trust: tuple[str, ...]) -> 
 
 def _text(found: ShownModel, path: str) -> Iterator[str]:
     """The facts, in the order of the questions of who finds a file."""
-    from setpoint.report import rule_lines
+    from setpoint.report import entry_lines, headline, lines_of, rule_lines
 
-    facts = dict(found.written)
-    when = f"{facts.pop('when', '')[:16].replace('T', ' ')} UTC"
-    versions = ", ".join(f"{name} {version}" for name, version in facts.items())
-    yield from _filled("Model file", "; ".join((path, when, versions)))
-    yield from _filled("Goal", str(found.goal))
-    if found.meant != found.goal:
-        yield from _filled("Judged by", str(found.meant))
-    yield from _filled("Target", _target(found))
-    yield from _filled("Scores", f"{found.inside}; the rule is by {_who(found)}")
-    yield from _filled("Rows", _rows(found))
-    if found.model.dataset_names:
-        yield from _filled("Data sets", ", ".join(found.model.dataset_names))
-    if found.baseline:
-        yield from _filled("Deployed", f"column {found.baseline}")
+    clf, judged, written = found.model.classifier, found.judged, dict(found.written)
+    when = f"{written.pop('when', '')[:16].replace('T', ' ')} UTC"
+    versions = ", ".join(f"{name} {version}" for name, version in written.items())
+    labels = [repr(label) for label in clf.classes_.tolist()]
+    classes = ", ".join(labels)
+    if clf.positive_ is not None:
+        other = next(label for label in labels if label != repr(clf.positive_))
+        classes = f"positive is {clf.positive_!r}, negative {other}"
+    words = {"fitted": "in the fit", "held_out": "held out", "certifying": "that certify"}
+    rows = ", ".join(f"{n:,} {words[what]}" for what, n in found.rows.items() if n)
+    facts = {
+        "Model file": f"{path}; {when}; {versions}",
+        "Goal": str(found.goal),
+        "Judged by": "" if found.meant == found.goal else str(found.meant),
+        "Target": f"{found.model.target}: {classes}",
+        "Scores": f"{found.inside}; the rule is by "
+        + ", ".join(filter(None, (found.family, found.solver))),
+        "Rows": rows or f"{judged.counts.n_rows:,} judged",
+        "Data sets": ", ".join(found.model.dataset_names),
+        "Deployed": found.baseline and f"column {found.baseline}",
+    }
+    for title, text in facts.items():
+        yield from _filled(title, text)
     yield from ("", "Rule", *(f"  {line}" for line in rule_lines(found.chosen, found.goal)))
-    yield from ("", *_reached(found))
+    goal = found.meant if str(found.meant) == judged.goal else found.goal
+    yield from ("", f"Then, on {found.where}", *_filled("", f"{headline(judged, goal)}.", 2))
+    for entry in lines_of(judged, goal):
+        first, *more = entry_lines(entry)
+        yield from (f"  {first}", *(f"    {text}" for text in more))
+    yield from _filled("", certified_before(found.guarantee, found.certified_holds), 2)
     yield from ("", f"Columns that a table needs ({len(found.columns):,})")
-    for kind, names in _by_kind(found).items():
-        yield from _filled(kind, ", ".join(names), indent=2)
+    kinds: dict[str, list[str]] = {}
+    for name, kind in list(found.columns.items())[:_MOST_COLUMNS]:
+        kinds.setdefault(kind, []).append(name)
+    for kind, names in kinds.items():
+        yield from _filled(kind, ", ".join(names), 2)
+    if len(found.columns) > _MOST_COLUMNS:
+        yield from _filled("more", f"{len(found.columns) - _MOST_COLUMNS:,}, which --json lists", 2)
     if found.notes:
         yield from ("", "About the fit")
         for line in found.notes:
-            yield from _filled("", line, indent=2)
-
-
-def _target(found: ShownModel) -> str:
-    clf = found.model.classifier
-    labels = [repr(label) for label in clf.classes_.tolist()]
-    if clf.positive_ is None:
-        return f"{found.model.target}: {', '.join(labels)}"
-    other = next(label for label in labels if label != repr(clf.positive_))
-    return f"{found.model.target}: positive is {clf.positive_!r}, negative {other}"
-
-
-def _who(found: ShownModel) -> str:
-    return ", ".join(x for x in (found.family, found.solver) if x)
-
-
-def _rows(found: ShownModel) -> str:
-    words = {"fitted": "in the fit", "held_out": "held out", "certifying": "that certify"}
-    parts = [f"{n:,} {words[what]}" for what, n in found.rows.items() if n]
-    return ", ".join(parts) or f"{found.judged.counts.n_rows:,} judged"
-
-
-def _reached(found: ShownModel) -> Iterator[str]:
-    """The verdict then, and the values."""
-    from setpoint.report import entry_lines, headline, lines_of
-
-    judged = found.judged
-    goal = found.meant if str(found.meant) == judged.goal else found.goal
-    yield f"Then, on {found.where}"
-    yield from _filled("", f"{headline(judged, goal)}.", indent=2)
-    for line in lines_of(judged, goal):
-        first, *more = entry_lines(line)
-        yield from (f"  {first}", *(f"    {text}" for text in more))
-    before = certified_before(found.guarantee, found.certified_holds)
-    if before:
-        yield from _filled("", before, indent=2)
-
-
-def _by_kind(found: ShownModel) -> dict[str, list[str]]:
-    out: dict[str, list[str]] = {}
-    for name, kind in list(found.columns.items())[:_MOST_COLUMNS]:
-        out.setdefault(kind, []).append(name)
-    if len(found.columns) > _MOST_COLUMNS:
-        out["more"] = [f"{len(found.columns) - _MOST_COLUMNS:,}, which --json lists"]
-    return out
+            yield from _filled("", line, 2)
 
 
 def _filled(title: str, text: Any, indent: int = 0) -> list[str]:
