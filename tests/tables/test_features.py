@@ -14,7 +14,7 @@ from setpoint.tables import (
     model_for,
     unusable,
 )
-from setpoint.tables.model import DateParts
+from setpoint.tables.features import DateParts
 
 CLASSES = ("sklearn.naive_bayes.GaussianNB", "sklearn.svm.LinearSVC")
 

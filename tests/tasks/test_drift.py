@@ -5,14 +5,15 @@ import pandas as pd
 import pytest
 
 from setpoint import InputError
-from setpoint.tasks import evaluate_table, fit_table, predict_table
+from setpoint.tasks import evaluate_table, predict_table
+from tables.fits import fit_table
 from tasks.test_fitting import FRAME, NEW
 
 
 @pytest.fixture(scope="module")
 def model():
     goal = "maximize recall subject to precision >= 0.6"
-    return fit_table(FRAME, goal, target="y", drop=("customer", "day")).model
+    return fit_table(FRAME, goal, target="y", drop=("customer", "day"))
 
 
 def notes_of(said):
@@ -57,9 +58,9 @@ def test_adapt_keeps_a_bound_on_what_is_predicted(said):
     goal = "maximize recall subject to predicted_rate <= 0.2"
     fitted = fit_table(FRAME, goal, target="y", drop=("customer", "day"))
     shifted = NEW.assign(a=NEW["a"] + 1)
-    before = predict_table(fitted.model, shifted).to_frame()
+    before = predict_table(fitted, shifted).to_frame()
     assert (before["prediction"] == "yes").mean() > 0.3
-    adapted = predict_table(fitted.model, shifted, adapt=True)
+    adapted = predict_table(fitted, shifted, adapt=True)
     share = (adapted.to_frame()["prediction"] == "yes").mean()
     assert 0.18 <= share <= 0.2
     assert any("found anew" in note for note in said())
@@ -70,4 +71,4 @@ def test_adapt_needs_a_rule_and_no_labels(model):
         predict_table(model, NEW, adapt=True)
     trained = fit_table(FRAME, "f1", target="y", solver="profiled", drop=("customer", "day"))
     with pytest.raises(InputError, match="`adapt` finds the rule of a model anew"):
-        predict_table(trained.model, NEW, adapt=True)
+        predict_table(trained, NEW, adapt=True)

@@ -9,15 +9,8 @@ import pytest
 
 from setpoint import InfeasibleError, InputError, SetpointError, save_model
 from setpoint.tables import TableError
-from setpoint.tasks import (
-    FitSettings,
-    Reading,
-    evaluate_table,
-    fit_table,
-    frontier_of_table,
-    predict_table,
-)
-from setpoint.tasks.settings import SolverChoice
+from setpoint.tasks import Reading, evaluate_table, frontier_of_table, predict_table
+from tables.fits import fit_table
 
 GOAL = "maximize recall subject to precision >= 0.6"
 
@@ -49,12 +42,12 @@ def fitted():
 
 def test_a_fit_is_a_value_that_knows_its_rows(fitted):
     assert fitted.held_out is fitted.judged
-    assert fitted.n_fitted + fitted.n_held_out == len(FRAME)
-    logistic = SolverChoice(estimator="logistic")
-    assert fitted.settings == FitSettings("y", choice=logistic, drop=("customer",))
+    assert fitted.fitted_rows + fitted.n_held_out == len(FRAME)
+    assert fitted.choice.model == "logistic"
+    assert fitted.drop == ("customer",)
     assert [title for title, _ in fitted.about] == ["The data", "The model"]
-    assert fitted.model.target == "y"
-    assert fitted.model.profile["city"] == ["Bonn", "Kiel", "Ulm"]
+    assert fitted.target == "y"
+    assert fitted.profile["city"] == ["Bonn", "Kiel", "Ulm"]
 
 
 def test_files_frames_and_other_frames_are_the_same(fitted, tmp_path):
@@ -83,16 +76,16 @@ def _timed(caplog):
 
 
 def test_a_model_is_stored_judged_and_used(fitted, tmp_path):
-    save_model(fitted.model, tmp_path / "m.skops")
+    save_model(fitted, tmp_path / "m.skops")
     judged = evaluate_table(tmp_path / "m.skops", NEW)
     assert judged.n_rows == len(NEW)
     assert judged.report.counts.seen == 0
-    decided = predict_table(fitted.model, NEW, keep=("customer",)).to_frame()
+    decided = predict_table(fitted, NEW, keep=("customer",)).to_frame()
     assert list(decided) == ["customer", "prediction", "score"]
     truth = NEW["y"].to_numpy()
     recall = (decided["prediction"][truth == "yes"] == "yes").mean()
     assert judged.report.objective.value == pytest.approx(recall, abs=1e-12)
-    moved = frontier_of_table(fitted.model, NEW, values=[0.5, 0.7])
+    moved = frontier_of_table(fitted, NEW, values=[0.5, 0.7])
     assert moved.frontier.values[0] >= moved.frontier.values[1]
 
 
@@ -102,7 +95,7 @@ def test_settings_of_a_trained_model():
         drop=("customer",), random_state=3,
     )  # fmt: skip
     assert found.classifier.get_params()["min_positives"] == 9
-    assert found.settings.choice.module == "linear"
+    assert found.choice.module == "linear"
     with pytest.raises(InputError, match="`C` is for solvers that train the model") as error:
         fit_table(FRAME, "f1", target="y", solver="profiled", parameters={"C": 1.0})
     assert error.value.arguments == ("C", "solver")
@@ -153,7 +146,7 @@ def test_the_last_days_are_held_out():
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_customer_is_on_both_sides(monkeypatch, seed):
-    from setpoint.tasks import fitting as table_fit
+    from setpoint.tables import fitting as table_fit
 
     seen = {}
 
@@ -194,15 +187,15 @@ def test_rows_without_a_label_are_an_error_or_left_out(fitted, tmp_path, said):
     gaps["a"] = gaps["a"].astype(object).where(gaps.index != 21, "much")
     gaps.to_csv(tmp_path / "gaps.csv", index=False)
     with pytest.raises(TableError, match="line 23"):
-        evaluate_table(fitted.model, tmp_path / "gaps.csv", skip_unlabelled=True)
+        evaluate_table(fitted, tmp_path / "gaps.csv", skip_unlabelled=True)
     with pytest.raises(InputError, match="no row has a label in column 'y'"):
         fit_table(FRAME.assign(y=None), GOAL, target="y", skip_unlabelled=True)
 
 
 def test_evaluating_without_unlabelled_rows(fitted):
     gaps = NEW.assign(y=NEW["y"].where(NEW.index >= 50))
-    judged = evaluate_table(fitted.model, gaps, skip_unlabelled=True)
-    same = evaluate_table(fitted.model, NEW[50:].reset_index(drop=True))
+    judged = evaluate_table(fitted, gaps, skip_unlabelled=True)
+    same = evaluate_table(fitted, NEW[50:].reset_index(drop=True))
     run = [json.dumps({**r.to_dict(), "run": None, "warnings": None}, default=str)
            for r in (judged.report, same.report)]  # fmt: skip
     assert run[0] == run[1]
@@ -232,8 +225,8 @@ def test_an_index_does_not_matter(fitted):
     shuffled = FRAME.set_axis(np.arange(len(FRAME))[::-1] * 3)
     again = fit_table(shuffled, GOAL, target="y", drop="customer")
     assert again.classifier.rule_.to_json() == fitted.classifier.rule_.to_json()
-    decided = predict_table(fitted.model, shuffled).to_frame()
-    assert decided.equals(predict_table(fitted.model, FRAME).to_frame())
+    decided = predict_table(fitted, shuffled).to_frame()
+    assert decided.equals(predict_table(fitted, FRAME).to_frame())
 
 
 def test_drawn_values_are_said_to_be_drawn(said):
@@ -255,7 +248,7 @@ def test_other_tables_may_have_rows_without_a_label_too():
 def test_a_frontier_without_unlabelled_rows(fitted):
     gaps = NEW.assign(y=NEW["y"].where(NEW.index >= 50))
     with pytest.raises(TableError, match="50 rows have no label"):
-        frontier_of_table(fitted.model, gaps, values=[0.6])
-    found = frontier_of_table(fitted.model, gaps, values=[0.6], skip_unlabelled=True)
-    same = frontier_of_table(fitted.model, NEW[50:], values=[0.6])
+        frontier_of_table(fitted, gaps, values=[0.6])
+    found = frontier_of_table(fitted, gaps, values=[0.6], skip_unlabelled=True)
+    same = frontier_of_table(fitted, NEW[50:], values=[0.6])
     assert found.frontier.values.tolist() == same.frontier.values.tolist()

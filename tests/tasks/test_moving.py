@@ -7,15 +7,16 @@ from setpoint import Goal, InputError, UnknownGroupWarning, load_model, save_mod
 from setpoint.rules import PerSegment, Threshold
 from setpoint.search import InfeasibleError
 from setpoint.solvers import ModelResponse
-from setpoint.tasks import evaluate_table, fit_table, frontier_of_table, move_rule
+from setpoint.tasks import evaluate_table, frontier_of_table, move_rule
 from setpoint.tasks.moving import moved_goal
+from tables.fits import fit_table
 
 PRECISE = "maximize recall subject to precision >= 0.7"
 
 
 @pytest.fixture(scope="module")
 def plain(fitted_on):
-    return fit_table(fitted_on, PRECISE, target="y", drop=["old"]).model
+    return fit_table(fitted_on, PRECISE, target="y", drop=["old"])
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +96,7 @@ def test_a_rule_for_each_group_moves_in_each(good, fresh):
 
 def test_what_was_certified_is_gone(fitted_on, fresh, said):
     goal = "maximize recall subject to precision >= 0.6 with confidence 0.9"
-    sure = fit_table(fitted_on, goal, target="y", drop=["old"]).model
+    sure = fit_table(fitted_on, goal, target="y", drop=["old"])
     found = move_rule(sure, fresh, bounds=["precision >= 0.65"])
     assert sure.classifier.goal_report_.guarantee.state == "certified"
     assert found.report.guarantee is None
@@ -112,7 +113,7 @@ def test_infeasible_says_what_is_reachable(plain, fresh):
 
 
 def test_a_model_trained_for_the_goal_can_move_too(fitted_on, fresh):
-    model = fit_table(fitted_on, PRECISE, target="y", solver="ero", drop=["old", "sex"]).model
+    model = fit_table(fitted_on, PRECISE, target="y", solver="ero", drop=["old", "sex"])
     found = move_rule(model, fresh, bounds=["precision >= 0.8"])
     assert found.report.constraints[0].satisfied
     table = found.model.predict(fresh)
@@ -126,7 +127,7 @@ def test_more_classes_move_by_bounds_and_not_by_a_line(fitted_on, fresh):
         return rows.assign(y=y)
 
     goal = "maximize accuracy subject to recall(label='c') >= 0.7"
-    model = fit_table(three(fitted_on), goal, target="y", drop=["old"]).model
+    model = fit_table(three(fitted_on), goal, target="y", drop=["old"])
     found = move_rule(model, three(fresh), bounds=["recall(label='c') >= 0.95"])
     assert found.report.constraints[0].value >= 0.95
     with pytest.raises(ValueError, match="a threshold is a place on one score"):

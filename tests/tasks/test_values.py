@@ -7,15 +7,15 @@ import pytest
 from setpoint import Goal, InputError
 from setpoint.errors import GoalError
 from setpoint.tables import Table, TableError
+from setpoint.tables.roles import values_of
 from setpoint.tasks import (
     compare_tables,
     evaluate_table,
-    fit_table,
     frontier_of_table,
     move_rule,
     predict_table,
 )
-from setpoint.tasks.settings import values_of
+from tables.fits import fit_table
 
 PROFIT = "maximize profit(tp=amount - 5, fp=-5) subject to predicted_rate <= 0.1"
 DEFER = "minimize deferral_rate subject to accuracy.decided >= 0.9"
@@ -36,12 +36,12 @@ FRAME, NEW = made(900, 0), made(300, 1)
 
 @pytest.fixture(scope="module")
 def paid():
-    return fit_table(FRAME, PROFIT, target="y").model
+    return fit_table(FRAME, PROFIT, target="y")
 
 
 @pytest.fixture(scope="module")
 def deferring():
-    return fit_table(FRAME, DEFER, target="y").model
+    return fit_table(FRAME, DEFER, target="y")
 
 
 def test_the_model_and_the_rule_look_at_the_amount(paid, said):
@@ -54,11 +54,11 @@ def test_the_model_and_the_rule_look_at_the_amount(paid, said):
 
 
 def test_the_amount_can_be_kept_from_the_model_or_from_the_rule():
-    hidden = fit_table(FRAME, PROFIT, target="y", sensitive=["amount"]).model
+    hidden = fit_table(FRAME, PROFIT, target="y", sensitive=["amount"])
     assert hidden.classifier.rule_.value_columns == ("amount",)
     assert hidden.classifier.estimator_[0].get_feature_names_out().tolist()
     assert "amount" not in str(hidden.classifier.estimator_[0].get_feature_names_out())
-    blind = fit_table(FRAME, PROFIT, target="y", decide_on="none").model
+    blind = fit_table(FRAME, PROFIT, target="y", decide_on="none")
     assert blind.classifier.rule_.value_columns == ()
     assert predict_table(blind, NEW.assign(amount=1.0)).to_frame()["score"].between(0, 1).all()
 
@@ -129,7 +129,7 @@ def test_deferred_rows_are_noted(deferring, said):
 def test_numbers_stand_as_text_beside_deferred_rows():
     numbers = FRAME.assign(y=(FRAME["y"] == "yes").astype(int))
     fitted = fit_table(numbers, DEFER, target="y", parameters={"defer_label": "ask"})
-    found = predict_table(fitted.model, NEW).to_frame()
+    found = predict_table(fitted, NEW).to_frame()
     assert set(found["prediction"]) == {"0", "1", "ask"}
 
 

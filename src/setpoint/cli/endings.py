@@ -13,8 +13,8 @@ from click.core import ParameterSource
 from setpoint.cli import session as shell
 from setpoint.cli.options import GIVEN, OPTIONS, Command, Option, arguments, settings_option
 from setpoint.goals import Goal
-from setpoint.tables import note
-from setpoint.tasks import FittedTable, Reading, goals_near
+from setpoint.tables import TableModel, goals_near, note
+from setpoint.tasks import Reading
 
 if TYPE_CHECKING:
     from setpoint.guarantees import Guarantee
@@ -210,7 +210,7 @@ def _infeasible(error: InfeasibleError, consequence: str) -> Ending:
     near = [str(one) for one in goals_near(error, goal)]
     words, certifies = shell.in_shell_words(error.finding), isinstance(error, NotCertifiable)
     if page is not None and path is not None:
-        from setpoint.tasks import write_infeasible_page
+        from setpoint.tables import write_infeasible_page
 
         with shell.writing(path):
             write_infeasible_page(error, goal, path, page.header(), words)
@@ -294,16 +294,16 @@ def command_text(**changed: str | None) -> str:
     return " ".join(words)
 
 
-def write_fit(fitted: FittedTable, page: Page) -> None:
+def write_fit(fitted: TableModel, page: Page) -> None:
     """Write the model file and the page; the model first, as the page can be made again from it."""
     from setpoint.estimators import save_model
-    from setpoint.tasks import costs_of_constraints, write_page
+    from setpoint.tables import costs_of_constraints, write_page
 
     model, report = page.model, page.path
     costs = costs_of_constraints(fitted) if report else ()
     with shell.writing(model):
-        save_model(fitted.model, model)
-        _note_foreign(fitted.settings.choice.estimator, model)
+        save_model(fitted, model)
+        _note_foreign(fitted.choice.estimator, model)
     if report is None:
         return
     # Advice that moves a bound keeps the one that is meant; certified is what was asked for.

@@ -25,30 +25,29 @@ from setpoint.cli.endings import (
 from setpoint.cli.options import READING
 from setpoint.errors import InputError
 from setpoint.goals import Goal, as_goal
-from setpoint.tables import note
-from setpoint.tasks import FitSettings, FittedTable, choose_solver, training_solver
+from setpoint.tables import certifying, chosen_on, judged_on, note, training_solver
 
 if TYPE_CHECKING:
-    from setpoint.tasks import TableFit
+    from setpoint.tables import TableModel, Tables
 
 
 # --- What ``setpoint fit`` and ``setpoint train`` print: as text, and as JSON ---------------------
 
 
-def fit_text(fitted: FittedTable, margin: str) -> str:
+def fit_text(fitted: TableModel, margin: str) -> str:
     """What ``setpoint fit`` found, for a terminal."""
     from setpoint.report import report_text
 
     held, guarantee = fitted.held_out, fitted.guarantee
     if guarantee is not None:
-        first = guarantee_line(guarantee, fitted.certifying)
+        first = guarantee_line(guarantee, certifying(fitted))
         lines = [first, "", report_text(fitted.report, at_shell=True), ""]
         if held is not None:
-            lines += [f"Measured beside it on {fitted.where}:", *measured_lines(held), ""]
+            lines += [f"Measured beside it on {judged_on(fitted)}:", *measured_lines(held), ""]
         return "\n".join(lines)
     chosen = None if held is None else fitted.report
     report = report_text(fitted.judged, chosen, at_shell=True)
-    lines = [verdict(fitted.judged, fitted.where), "", report, ""]
+    lines = [verdict(fitted.judged, judged_on(fitted)), "", report, ""]
     if margin:
         lines += [f"To search with the margin:\n  {margin}", ""]
     lines += _searched(fitted)
@@ -58,13 +57,13 @@ def fit_text(fitted: FittedTable, margin: str) -> str:
     return "\n".join(lines)
 
 
-def _searched(fitted: FittedTable) -> list[str]:
+def _searched(fitted: TableModel) -> list[str]:
     """What a search among models found, where the report on rows held out cannot say it."""
     found = (fitted.report.section(name) for name in ("models", "adaptive"))
     summary = next((one for one in found if one is not None), None)
     if summary is None or fitted.held_out is None:
         return []
-    where = fitted.chosen_on
+    where = chosen_on(fitted)
     wrapped = (
         textwrap.fill(line, 79, initial_indent="  ", subsequent_indent="    ")
         for line in summary.lines()
@@ -72,19 +71,19 @@ def _searched(fitted: FittedTable) -> list[str]:
     return [f"{summary.title}, on {where}", *wrapped, ""]
 
 
-def fit_dict(goal: Goal, fitted: FittedTable) -> dict[str, Any]:
+def fit_dict(goal: Goal, fitted: TableModel) -> dict[str, Any]:
     """What ``setpoint fit`` found, but for its reports, for JSON."""
-    settings, roles, choice = fitted.settings, fitted.roles, fitted.settings.choice
+    roles, choice = fitted.roles, fitted.choice
     guarantee = fitted.guarantee
     return {
         "status": status_of(fitted.judged) if guarantee is None else guarantee.state,
         "goal": str(goal),
-        "metric": None if settings.metric is None else settings.metric.name,
-        "target": settings.target,
+        "metric": None if fitted.metric is None else fitted.metric.name,
+        "target": fitted.target,
         "positive": fitted.report.counts.positive,
         "classes": dict(fitted.classes),
         "rows": {
-            "fitted": fitted.n_fitted,
+            "fitted": fitted.fitted_rows,
             "held_out": fitted.n_held_out,
             "certifying": 0 if guarantee is None else guarantee.rows,
         },
@@ -95,7 +94,7 @@ def fit_dict(goal: Goal, fitted: FittedTable) -> dict[str, Any]:
         "estimator": choice.estimator,
         "module": choice.module,
         "candidates": fitted.candidates,
-        "seed": settings.random_state,
+        "seed": fitted.random_state,
         "columns": {
             "features": {c.name: c.kind for c in roles.features},
             "decides_on": {c.name: c.kind for c in roles.decides_on},
@@ -109,9 +108,10 @@ def fit_dict(goal: Goal, fitted: FittedTable) -> dict[str, Any]:
 # --- What ``setpoint fit`` and ``setpoint train`` do with their options ---------------------------
 
 
-_ROLES = (
-    "target", "pos_label", "sensitive", "drop", "baseline", "test_by", "decide_on", "randomized",
-    "random_state",
+_PARAMETERS = (
+    "target", "pos_label", "confidence", "judge_by", "sensitive", "drop", "decide_on", "baseline",
+    "randomized", "test_size", "test_by", "solver", "estimator", "random_state",
+    "baseline_threshold", "surrogate_groups",
 )  # fmt: skip
 
 
@@ -123,44 +123,20 @@ def _fit(
     new: str,
     report: str | None,
     explore: str | None = None,
-    confidence: float | None,
-    certification_size: float | None = None,
-    uncertified: str | None = None,
-    strict: bool = False,
     **asked: Any,
 ) -> Ending:
     """Fit on tables in memory, write and print."""
-    from setpoint.tasks import HELD_OUT, prepare_fit, promise_of
+    from setpoint.tables import TableModel, read_tables
 
-    apart = [name for name in ("validation", "certify_on") if name in asked]
-    tables: dict[str, Any] = {name: asked.pop(name) for name in apart}
-    promise = promise_of(
-        goal, confidence, judge_by=asked["judge_by"], certify_on=tables.get("certify_on"),
-        certification_size=certification_size, uncertified=uncertified, strict=strict,
-    )  # fmt: skip
-    certified = promise is not None
-    test_size = asked.pop("test_size")
-    roles: dict[str, Any] = {name: asked.pop(name) for name in _ROLES if name in asked}
-    read: dict[str, Any] = {
-        name: asked.pop(name) for name in ("datasets", "judge_by", "skip_unlabelled", "reading")
-    }
-    choice = choose_solver(
-        asked.pop("solver", "auto"), own_metric=own is not None,
-        randomized=roles.get("randomized", False), decide_on=roles.get("decide_on"),
-        validation=True if "validation" in tables else None, **asked,
-    )  # fmt: skip
-    settings = FitSettings(
-        choice=choice, metric=own, confidence=promise,
-        test_size=(0.0 if certified else HELD_OUT) if test_size is None else test_size,
-        baseline_threshold=asked.get("baseline_threshold"),
-        surrogate_groups=tuple(asked.get("surrogate_groups", ())), **roles,
-    )  # fmt: skip
-    prepared = prepare_fit(data, goal, settings, **read, **tables)
-    paths: dict[str, Any] = {
-        "data": data, "model": new, "report": report, "datasets": read["datasets"], **tables
-    }  # fmt: skip
+    given = {name: asked.pop(name) for name in _PARAMETERS if name in asked}
+    of_rows = ("datasets", "reading", "skip_unlabelled", "validation", "certify_on")
+    tables: dict[str, Any] = {name: asked.pop(name) for name in of_rows if name in asked}
+    wanted = TableModel(goal if own is None else own, parameters=asked, **given)
+    read = read_tables(wanted, data, **tables)
+    paths: dict[str, Any] = {"data": data, "model": new, "report": report}
+    paths |= {k: v for k, v in tables.items() if k not in ("reading", "skip_unlabelled")}
     paths |= {} if explore is None else {"explore": explore}
-    return _finish(prepared, data, new, report, explore, paths)
+    return _finish(wanted, read, data, new, report, explore, paths)
 
 
 def _worded(report: Any) -> Any:
@@ -171,7 +147,8 @@ def _worded(report: Any) -> Any:
 
 
 def _finish(
-    prepared: TableFit,
+    fitted: TableModel,
+    read: Tables,
     data: str,
     model: str,
     report: str | None,
@@ -181,23 +158,24 @@ def _finish(
     """Fit and write."""
     from setpoint.cli.choose import explore_infeasible, write_explorer
     from setpoint.search import InfeasibleError
+    from setpoint.tables import fit_tables
     from setpoint.tasks import explore_fit
 
-    session, goal = shell.current(), prepared.goal
+    session, goal = shell.current(), read.goal
     again: dict[str, str | None] = {"goal": "{goal}", "judge_by": None}
-    held_out = again if prepared.settings.test_size > 0 else again | {"test_size": None}
+    held_out = again if fitted.share_held_out > 0 else again | {"test_size": None}
     page = session.page = Page(
-        report, data, model, command_text(**again), command_text(**held_out), prepared.cautions,
+        report, data, model, command_text(**again), command_text(**held_out), fitted.cautions,
         paths,
     )  # fmt: skip
     try:
-        fitted = prepared.run()
+        fit_tables(fitted, read)
     except InfeasibleError as error:
         error.goal = goal
         if explore is not None:
             explore_infeasible(error, goal, explore, page)
         raise
-    fitted = replace(fitted, report=_worded(fitted.report), held_out=_worded(fitted.held_out))
+    fitted.report, fitted.held_out = _worded(fitted.report), _worded(fitted.held_out)
     write_fit(fitted, page)
     if explore is not None:
         try:

@@ -18,8 +18,8 @@ from setpoint.cli.endings import Ending, Page, command, command_text, judged, wr
 from setpoint.cli.options import READING
 from setpoint.goals import as_goal
 from setpoint.inputs import whole_file
-from setpoint.tables import note
-from setpoint.tasks import Reading, columns_named, counted
+from setpoint.tables import counted, note
+from setpoint.tasks import Reading, columns_named
 
 if TYPE_CHECKING:
     from setpoint.tables import TableModel

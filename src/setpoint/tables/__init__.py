@@ -5,11 +5,17 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.tables.files import FORMATS, CsvDialect, parquet_batches, read_table, write_rows
-    from setpoint.tables.kinds import TableError, needed
-    from setpoint.tables.model import (
+    from setpoint.tables.about import (
+        certifying,
+        chosen_on,
+        costs_of_constraints,
+        goals_near,
+        judged_on,
+        write_infeasible_page,
+        write_page,
+    )
+    from setpoint.tables.features import (
         LEARNERS,
-        TableModel,
         auto_model_for,
         described,
         learner_for,
@@ -18,8 +24,20 @@ if TYPE_CHECKING:
         tumours,
         unusable,
     )
+    from setpoint.tables.files import FORMATS, CsvDialect, parquet_batches, read_table, write_rows
+    from setpoint.tables.fitting import HELD_OUT, Tables, fit_tables, read_tables
+    from setpoint.tables.kinds import TableError, needed
+    from setpoint.tables.model import TableModel
     from setpoint.tables.notes import LOG, go_on, note, step, warnings_as_notes
     from setpoint.tables.profile import odd_columns, profile_of, suspects
+    from setpoint.tables.roles import (
+        TableRows,
+        check_threshold,
+        counted,
+        find_metric_columns,
+        rows_of,
+    )
+    from setpoint.tables.settings import MODULES, SURROGATES, choose_solver, training_solver
     from setpoint.tables.table import (
         FIRST,
         Table,

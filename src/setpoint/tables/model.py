@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
-from setpoint.errors import InputError, InputTypeError, nearest
-from setpoint.estimators import AsFloats
-from setpoint.plugin import MOST_VALUES, as_codes, filled, one_hot
+from setpoint.errors import InputTypeError
 from setpoint.tables.kinds import TableError, needed
 from setpoint.tables.table import (
-    ID_SHARE,
-    ID_VALUES,
     Table,
     TableColumn,
     absent,
@@ -31,60 +23,184 @@ from setpoint.tables.table import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from setpoint.guarantees import Guarantee
     from setpoint.report import GoalReport
+    from setpoint.tables.about import RowCounts
+    from setpoint.tables.roles import ColumnRoles, TableRows
+    from setpoint.tables.settings import SolverChoice
 
 
 # --- A classifier of tables: what a model file of the shell holds ---------------------------------
 
 
 Array = NDArray[Any]
+_STORED = ("classifier", "target", "dataset_names", "notes", "judge_by", "profile", "held_out",
+           "fitted_rows")  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class TableModel:
-    """A fitted classifier, and what it needs to know of tables.
+    """A classifier of tables: it reads them, knows its columns, and is what a model file holds.
+
+    Parameters
+    ----------
+    goal : str, Goal or BlackBox
+        The goal, or a metric without a formula.
+    target : str
+        The column with the labels.
+    pos_label : object, optional
+        The positive class of two; else that of words such as no and yes.
+    solver : str
+        A name of `setpoint.solvers`; "auto" finds a rule for the scores of `estimator`.
+    estimator : str, optional
+        A learner of `setpoint.tables.LEARNERS`, a class by its path, or "auto", which chooses one
+        under the goal.
+    parameters : mapping, optional
+        What else the classifier of the solver takes, by its name.
+    sensitive, drop, decide_on : sequence of str
+        Columns that the model is not shown, that nobody looks at, that the rule may look at.
+    baseline : str, optional
+        The column with what the deployed model says; its scores, with `baseline_threshold`.
+    randomized : bool
+        Whether the rule may decide by chance.
+    test_size : float, optional
+        The share of rows held out; .25, or 0 with `confidence`.
+    test_by : str, optional
+        All rows of a value of this column are on one side; of dates the last ones are held out.
+    random_state : int
+        The seed.
+    surrogate_groups : sequence of str
+        Columns, or COLUMN=VALUE, whose groups have surrogates of their own.
+    confidence : float or Confidence, optional
+        How confidently the constraints are to hold on new rows.
+    judge_by : str or Goal, optional
+        The goal that rows held out are judged by, where `goal` has a margin on top.
 
     Examples
     --------
-    >>> from setpoint import PlugInClassifier
-    >>> from setpoint.tables.model import model_for
-    >>> from setpoint.tables.model import tumours
-    >>> from setpoint.tables.table import kinds_of
-    >>> X = tumours()
-    >>> y = X.pop("diagnosis")
-    >>> columns = kinds_of(X)
-    >>> goal = "maximize recall subject to precision >= 0.95"
-    >>> clf = PlugInClassifier(
-    ...     model_for(X, columns), goal, pos_label="malignant"
-    ... ).fit(X, y)
-    >>> model = TableModel(clf, columns, "diagnosis")
-    >>> model.predict(Table("new.csv", tumours())).columns.tolist()
-    ['prediction', 'score']
+    >>> from setpoint.tables import TableModel, tumours
+    >>> goal = "maximize recall subject to precision >= 0.85"
+    >>> model = TableModel(goal, target="diagnosis", pos_label="malignant").fit(tumours())
+    >>> model.n_held_out, model.judged.verdict
+    (143, 'too close to call')
     """
 
-    classifier: Any
-    columns: tuple[TableColumn, ...]
+    goal: Any = field(kw_only=False)
     target: str
-    dataset_names: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    judge_by: str | None = None
-    profile: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    held_out: GoalReport | None = None
-    fitted_rows: int | None = None
+    pos_label: Any = None
+    solver: str = "auto"
+    estimator: str | None = None
+    parameters: Mapping[str, Any] | None = None
+    sensitive: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    decide_on: Sequence[str] | None = None
+    baseline: str | None = None
+    baseline_threshold: float | None = None
+    randomized: bool = False
+    test_size: float | None = None
+    test_by: str | None = None
+    random_state: int = 0
+    surrogate_groups: Sequence[str] = ()
+    confidence: Any = None
+    judge_by: Any = None
+
+    # What was asked for, settled before a table is read.
+    metric: Any = field(init=False, repr=False)
+    promise: Any = field(init=False, repr=False)
+    choice: SolverChoice = field(init=False, repr=False)
+    share_held_out: float = field(init=False, repr=False, default=0.25)
+
+    # What a file holds: these, `target`, and `judge_by` where it is not the goal of the report.
+    classifier: Any = field(init=False, repr=False)
+    columns: tuple[TableColumn, ...] = field(init=False, repr=False)
+    dataset_names: tuple[str, ...] = field(init=False, repr=False, default=())
+    notes: tuple[str, ...] = field(init=False, repr=False, default=())
+    profile: Mapping[str, Sequence[Any]] = field(init=False, repr=False)
+    held_out: GoalReport | None = field(init=False, repr=False, default=None)
+    fitted_rows: int | None = field(init=False, repr=False, default=None)
+
+    # What is known beside it of a fit.
+    report: GoalReport = field(init=False, repr=False)
+    classes: Mapping[str, int] = field(init=False, repr=False)
+    roles: ColumnRoles = field(init=False, repr=False)
+    about: Sequence[tuple[str, list[str]]] = field(init=False, repr=False)
+    cautions: Sequence[str] = field(init=False, repr=False)
+    datasets: Mapping[str, RowCounts] = field(init=False, repr=False)
+    validation: RowCounts | None = field(init=False, repr=False)
+    name: str = field(init=False, repr=False, default="")
+    certify_on: str = field(init=False, repr=False)
+    held: TableRows | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("sensitive", "drop", "decide_on", "surrogate_groups"):
+            value = getattr(self, name)
+            if value is not None:
+                setattr(self, name, (value,) if isinstance(value, str) else tuple(value))
 
     def __getstate__(self) -> dict[str, Any]:
         """Names and kinds apart: a file of thousands of small objects is slow to read."""
-        state = dict(vars(self))
-        state["columns"] = {
-            "names": [c.name for c in self.columns],
-            "kinds": [c.kind for c in self.columns],
-        }
-        return state
+        state = {name: getattr(self, name) for name in _STORED}
+        names, kinds = [c.name for c in self.columns], [c.kind for c in self.columns]
+        return state | {"columns": {"names": names, "kinds": kinds}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         columns = state["columns"]
         pairs = zip(columns["names"], columns["kinds"], strict=True)
         vars(self).update(state, columns=tuple(TableColumn(name, kind) for name, kind in pairs))
+
+    def fit(self, table: Any, **tables: Any) -> TableModel:
+        """Fit on a table, find the rule, and judge it on rows held out.
+
+        Parameters
+        ----------
+        table : path, frame or Table
+            CSV, Excel or Parquet, or a frame of pandas, Polars or PyArrow.
+        **tables
+            `datasets`, tables that the goal refers to by name; `validation`, the rows by which a
+            metric is measured; `certify_on`, the rows that certify; `skip_unlabelled`, whether rows
+            without a label are left out.
+
+        Returns
+        -------
+        TableModel
+            Itself, fitted.
+        """
+        from setpoint.tables.fitting import fit_tables, read_tables
+
+        fit_tables(self, read_tables(self, table, **tables))
+        return self
+
+    @property
+    def deployed(self) -> Any:
+        """The deployed model as classifiers take it: a column, with a threshold of scores."""
+        if self.baseline is None or self.baseline_threshold is None:
+            return self.baseline
+        from setpoint.inputs import Deployed
+
+        return Deployed(self.baseline, self.baseline_threshold)
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What is promised on new rows; None where nothing was asked for."""
+        found: Guarantee | None = self.classifier.goal_report_.guarantee
+        return found
+
+    @property
+    def judged(self) -> GoalReport:
+        """The report that decides: on the rows that certify, on those held out, or the other."""
+        if self.held_out is None or self.guarantee is not None:
+            return self.report
+        return self.held_out
+
+    @property
+    def n_held_out(self) -> int:
+        """Rows held out of the table."""
+        return 0 if self.held is None else self.held.n_rows
+
+    @property
+    def candidates(self) -> list[dict[str, Any]]:
+        """What a training tried, the best first; empty where it is one way."""
+        return list(getattr(self.classifier, "candidates_", ()))
 
     def frame(self, table: Table) -> pd.DataFrame:
         """The table's columns as in training; a frame will do for a table."""
@@ -152,339 +268,3 @@ def _table(table: Any) -> Table:
         column_names([str(name) for name in table.columns], "the frame", [])  # each once
         return Table("the frame", table)
     raise InputTypeError(f"a Table or a pandas DataFrame is wanted, got {type(table).__name__}")
-
-
-# --- From the columns of a table to a model: what is done to numbers ------------------------------
-
-
-# --- A table to try things on ---------------------------------------------------------------------
-
-
-def tumours() -> pd.DataFrame:
-    """Measurements of cell nuclei in 569 breast tumours, 212 of them malignant.
-
-    Examples
-    --------
-    >>> table = tumours()
-    >>> table.shape, table["diagnosis"].value_counts().to_dict()
-    ((569, 11), {'benign': 357, 'malignant': 212})
-    """
-    from sklearn.datasets import load_breast_cancer
-
-    frames = needed("pandas")
-    data = load_breast_cancer()
-    names = [name.replace(" ", "_") for name in data.feature_names]
-    frame: pd.DataFrame = frames.DataFrame(data.data, columns=names)
-    frame = frame[[name for name in names if name.startswith("mean_")]]
-    frame["diagnosis"] = data.target_names[data.target].astype(object)
-    return frame
-
-
-# --- The model inside, by name --------------------------------------------------------------------
-
-
-LEARNERS = ("logistic", "hist-gradient-boosting", "random-forest")
-"""The models that have a name; others are named by their class."""
-
-
-def learner_for(name: str, *, seed: int = 0) -> Any:
-    """A classifier by its name, not fitted.
-
-    Examples
-    --------
-    >>> learner_for("sklearn.naive_bayes.GaussianNB")
-    GaussianNB()
-    """
-    if name == "logistic":
-        from sklearn.linear_model import LogisticRegression
-
-        return LogisticRegression(max_iter=2000, random_state=seed)
-    if name == "hist-gradient-boosting":
-        from sklearn.ensemble import HistGradientBoostingClassifier
-
-        return HistGradientBoostingClassifier(random_state=seed)
-    if name == "random-forest":
-        from sklearn.ensemble import RandomForestClassifier
-
-        return RandomForestClassifier(n_estimators=200, min_samples_leaf=2, random_state=seed)
-    made = _class_of(name)
-    named = inspect.signature(made).parameters
-    try:
-        return made(random_state=seed) if "random_state" in named else made()
-    except TypeError as error:
-        raise InputError(
-            f"the estimator {name} cannot be made without arguments ({error}); wrap it in a class "
-            "of your own that can"
-        ) from None
-
-
-def _class_of(name: str) -> Any:
-    allowed = f"allowed are {', '.join(LEARNERS)}, or a class such as sklearn.svm.SVC"
-    module, dot, word = name.rpartition(".")
-    if not dot or not all(part.isidentifier() for part in name.split(".")):
-        raise InputError(f"there is no estimator {name!r} ({nearest(name, LEARNERS)}); {allowed}")
-    try:
-        found = getattr(import_module(module), word, None)
-    except ImportError as error:
-        raise InputError(f"the estimator {name} cannot be imported: {error}; {allowed}") from None
-    if found is None:
-        known = [n for n in dir(import_module(module)) if not n.startswith("_")]
-        raise InputError(f"{module} has no {word!r} ({nearest(word, known)}); {allowed}")
-    # Of the class: a method that hangs on arguments, as SVC's predict_proba, is there all the same.
-    scores = hasattr(found, "predict_proba") or hasattr(found, "decision_function")
-    if not inspect.isclass(found) or not hasattr(found, "fit") or not scores:
-        raise InputError(
-            f"{name} is not a class with fit, and predict_proba or decision_function; {allowed}"
-        )
-    return found
-
-
-# --- Dates as a model takes them ------------------------------------------------------------------
-
-
-_PARTS = ("days", "month", "weekday")
-
-
-class DateParts(TransformerMixin, BaseEstimator):
-    """Three numbers for each column of dates: days since 1970, month, weekday.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> DateParts().fit_transform(pd.DataFrame({"d": pd.to_datetime(["1970-01-02", None])}))
-    array([[ 1.,  1.,  4.],
-           [nan, nan, nan]])
-    """
-
-    def fit(self, X: pd.DataFrame, y: Any = None) -> DateParts:
-        """Note the columns."""
-        self.feature_names_in_ = np.asarray(X.columns, dtype=object)
-        self.n_features_in_ = len(self.feature_names_in_)
-        return self
-
-    def transform(self, X: pd.DataFrame) -> NDArray[np.float64]:
-        """The parts of each date."""
-        check_is_fitted(self)
-        parts = [date_parts(X[name].to_numpy()) for name in self.feature_names_in_]
-        return np.hstack(parts) if parts else np.empty((len(X), 0))
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names such as ``born_days``, ``born_month``, ``born_weekday``."""
-        check_is_fitted(self)
-        names = [f"{name}_{part}" for name in self.feature_names_in_ for part in _PARTS]
-        return np.array(names, dtype=object)
-
-
-def date_parts(stamps: NDArray[Any]) -> NDArray[np.float64]:
-    """Days since 1970, month and weekday of each moment."""
-    # By way of seconds: a column without a single date may come as numbers.
-    seconds = stamps.astype("datetime64[us]").astype("datetime64[s]")
-    days, months = seconds.astype("datetime64[D]"), seconds.astype("datetime64[M]")
-    parts = np.column_stack(
-        [
-            seconds.astype(np.int64) / 86_400,
-            months.astype(np.int64) % 12 + 1,
-            (days.astype(np.int64) + 3) % 7,  # the first of 1970 was a Thursday
-        ]
-    )
-    parts[np.isnat(seconds)] = np.nan
-    return parts
-
-
-# --- From the columns of a table to a model: what is done to numbers ------------------------------
-
-
-_NOUNS = {
-    "number": ("number", "numbers"),
-    "boolean": ("true-or-false column", "true-or-false columns"),
-    "category": ("category", "categories"),
-    "date": ("date", "dates"),
-}
-
-
-def model_for(
-    frame: pd.DataFrame,
-    columns: Sequence[TableColumn],
-    estimator: str = "logistic",
-    *,
-    seed: int = 0,
-) -> Any:
-    """A pipeline from a frame of mixed columns with missing values to a classifier.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> X = pd.DataFrame({"age": [31, 45, None, 27], "city": ["Bonn", "Kiel", "Bonn", None]})
-    >>> columns = [TableColumn("age", "number"), TableColumn("city", "category")]
-    >>> model_for(X, columns).fit(X, [0, 1, 1, 0]).predict_proba(X).shape
-    (4, 2)
-    """
-    from sklearn.pipeline import Pipeline
-
-    transformer = transformer_for(frame, columns, estimator)
-    learner = learner_for(estimator, seed=seed)
-    n_categories = sum(c.kind == "category" for c in columns)
-    if estimator == "hist-gradient-boosting" and n_categories:
-        # Categories come first, one column of codes each.
-        learner.set_params(categorical_features=list(range(n_categories)))
-    return Pipeline([("columns", transformer), ("model", learner)])
-
-
-def transformer_for(
-    frame: pd.DataFrame, columns: Sequence[TableColumn], estimator: str = "logistic"
-) -> Any:
-    """From a frame of mixed columns with missing values to features.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> X = pd.DataFrame({"age": [31, 45, None, 27]})
-    >>> transformer_for(X, [TableColumn("age", "number")]).fit_transform(X).shape
-    (4, 2)
-    """
-    from sklearn.compose import ColumnTransformer
-
-    absent = [c.name for c in columns if c.name not in frame]
-    if not columns or absent:
-        what = f"columns of X are missing: {absent}" if absent else "there are no columns to use"
-        raise InputError(f"{what}; name columns of the table that say something of the target")
-    names = {
-        "categories": [c.name for c in columns if c.kind == "category"],
-        "numbers": [c.name for c in columns if c.kind in ("number", "boolean")],
-        "dates": [c.name for c in columns if c.kind == "date"],
-    }
-    steps = _steps(estimator)
-    dense = estimator != "logistic"
-    return ColumnTransformer(
-        [(what, steps[what], chosen) for what, chosen in names.items() if chosen],
-        remainder="drop",
-        sparse_threshold=0.0 if dense else 0.3,
-    )
-
-
-def _steps(estimator: str) -> dict[str, Any]:
-    """What is done to categories, numbers and dates for an estimator."""
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OrdinalEncoder, StandardScaler
-
-    if estimator == "hist-gradient-boosting":
-        dates = make_pipeline(DateParts(), AsFloats())
-        return {"categories": as_codes(), "numbers": AsFloats(), "dates": dates}
-    if estimator == "random-forest":
-        codes = OrdinalEncoder(
-            handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2
-        )
-        dates = make_pipeline(DateParts(), filled())
-        return {"categories": codes, "numbers": filled(), "dates": dates}
-    return {
-        "categories": one_hot(dense=estimator != "logistic"),
-        "numbers": make_pipeline(filled(), StandardScaler()),
-        "dates": make_pipeline(DateParts(), filled(), StandardScaler()),
-    }
-
-
-def unusable(frame: pd.DataFrame, columns: Sequence[TableColumn]) -> dict[str, str]:
-    """Columns that a model should not look at, with the reason.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"x": [1.0, 1.0], "y": [None, None], "z": [1, 5]})
-    >>> kinds = {"x": "number", "y": "category", "z": "number"}
-    >>> unusable(frame, [TableColumn(*kind) for kind in kinds.items()])
-    {'x': 'the same value in every row', 'y': 'no values'}
-    """
-    reasons = ((column.name, _why_unusable(frame[column.name], column)) for column in columns)
-    return {name: reason for name, reason in reasons if reason}
-
-
-def _why_unusable(values: pd.Series[Any], column: TableColumn) -> str:
-    there = int(values.notna().sum())
-    if not there:
-        return "no values"
-    if there == len(values) and (values == values.iloc[0]).all():
-        return "the same value in every row"
-    if column.kind == "category":
-        different = int(values.nunique())
-        if different > max(ID_VALUES, ID_SHARE * there):
-            return f"{different:,} different values in {there:,} rows"
-    if values.dtype.kind == "i" and len(values) > ID_VALUES and (np.diff(values) == 1).all():
-        return "it counts the rows"
-    return ""
-
-
-def described(
-    model: Any, columns: Sequence[TableColumn], left_out: dict[str, str] | None = None
-) -> list[str]:
-    """What is done to the columns, in sentences.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> columns = [TableColumn("age", "number")]
-    >>> model = model_for(pd.DataFrame({"age": [31]}), columns)
-    >>> described(model, columns, {"id": "no values"})[1:]
-    ['Left out: id (no values)']
-    """
-    transformer = model if hasattr(model, "transformers") else model.named_steps["columns"]
-    steps = {what: step for what, step, _ in transformer.transformers}
-    filled = "missing ones become the median, with a column that says so"
-    numbers = {
-        "AsFloats": "taken as they are, missing ones too",
-        "SimpleImputer": filled,
-        "Pipeline": f"{filled}; scaled",
-    }
-    categories = {
-        "OneHotEncoder": f"one column for each value, at most {MOST_VALUES}; rare and new values "
-        "share one",
-        "OrdinalEncoder": "one column of codes; new values count as one that is not known",
-    }
-    dates = "days since 1970, month and weekday"
-    if "dates" in steps and "simpleimputer" in steps["dates"].named_steps:
-        dates += f"; {filled}"
-    named = {what: type(step).__name__ for what, step in steps.items()}
-    done = {
-        "number": numbers.get(named.get("numbers", ""), ""),
-        "boolean": f"0 and 1; {numbers.get(named.get('numbers', ''), '')}",
-        "category": categories.get(named.get("categories", ""), ""),
-        "date": dates,
-    }
-    sentences = []
-    for kind, (one, many) in _NOUNS.items():
-        n = sum(column.kind == kind for column in columns)
-        if n:
-            sentences.append(f"{n:,} {one if n == 1 else many}: {done[kind]}")
-    if left_out:
-        reasons = ", ".join(f"{name} ({reason})" for name, reason in left_out.items())
-        sentences.append(f"Left out: {reasons}")
-    return sentences
-
-
-# --- The models that race under a goal ------------------------------------------------------------
-
-
-def auto_model_for(
-    frame: pd.DataFrame, columns: Sequence[TableColumn], *, seed: int = 0
-) -> dict[str, Any]:
-    """Candidates of scikit-learn for a frame of mixed columns with missing values.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> X = pd.DataFrame({"age": [31, 45, None, 27]})
-    >>> list(auto_model_for(X, [TableColumn("age", "number")]))
-    ['logistic', 'boosting of 30 rounds', 'boosting of 120 rounds']
-    """
-    from sklearn.pipeline import Pipeline
-
-    from setpoint.plugin import BOOSTING, LOGISTIC
-
-    n_codes = sum(column.kind == "category" for column in columns)
-    made: dict[str, Any] = {}
-    for kind in (LOGISTIC, *BOOSTING):
-        encoder = transformer_for(
-            frame, columns, "logistic" if kind.linear else "hist-gradient-boosting"
-        )
-        model = kind.make(seed, 0 if kind.linear else n_codes)
-        made[kind.name] = Pipeline([("columns", encoder), ("model", model)])
-    return made

@@ -5,14 +5,6 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.tasks.fitted import (
-        FittedTable,
-        costs_of_constraints,
-        goals_near,
-        write_infeasible_page,
-        write_page,
-    )
-    from setpoint.tasks.fitting import HELD_OUT, TableFit, fit_table, prepare_fit
     from setpoint.tasks.loaded import (
         LoadedModel,
         ShownModel,
@@ -49,15 +41,6 @@ if TYPE_CHECKING:
         metric_of,
         module_file,
         open_model,
-    )
-    from setpoint.tasks.roles import counted
-    from setpoint.tasks.settings import (
-        MODULES,
-        SURROGATES,
-        FitSettings,
-        choose_solver,
-        promise_of,
-        training_solver,
     )
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error

@@ -12,6 +12,7 @@ import numpy as np
 from setpoint.errors import InputError
 from setpoint.goals import Goal, as_goal
 from setpoint.tables import step, warnings_as_notes
+from setpoint.tables.roles import TableRows, check_threshold, find_metric_columns, rows_of
 from setpoint.tasks.reading import (
     NamedMetric,
     Reading,
@@ -24,7 +25,6 @@ from setpoint.tasks.reading import (
     open_model,
     read,
 )
-from setpoint.tasks.roles import TableRows, check_threshold, find_metric_columns, rows_of
 
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox
@@ -110,7 +110,7 @@ def load_and_read(
         check_one_table(goal)
     files = check_datasets(goal, files or {})
     if target is not None:
-        model = replace(model, target=target)
+        model.target = target
     from setpoint.inputs import Deployed
 
     named = Deployed.of(clf.baseline)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from setpoint.errors import InputError, InputTypeError, listed
 from setpoint.goals import Constraint, Goal, as_goal
 from setpoint.tables import note, step, warnings_as_notes
-from setpoint.tasks.fitted import FittedTable
 from setpoint.tasks.loaded import LoadedModel, decide_new_groups, load_and_read
 from setpoint.tasks.reading import (
     Reading,
@@ -122,8 +121,8 @@ def move_rule(
             "the new one"
         )
     source = "a model" if isinstance(model, type(found)) else str(model)
-    stored = replace(
-        found,
+    stored = copy(found)
+    vars(stored).update(
         classifier=clf,
         target=loaded.model.target,
         dataset_names=goal.needs.datasets,
@@ -374,7 +373,7 @@ def _rows(loaded: LoadedModel) -> dict[str, Any]:
     return {"X": loaded.part.X, "y": loaded.part.y, **loaded.part.sides()}
 
 
-def explore_fit(fitted: FittedTable) -> Explorer:
+def explore_fit(fitted: TableModel) -> Explorer:
     """The explorer of a fit: bounds move on the rows of the fit, those held out check."""
     held = fitted.held
     apart = {} if held is None else {"X": held.X, "y": held.y, **held.sides()}

@@ -11,6 +11,7 @@ from setpoint.errors import InputError, nearest
 from setpoint.goals import DEFER, Goal, require_plain
 from setpoint.packages import require_packages
 from setpoint.tables import go_on, note, step, warnings_as_notes
+from setpoint.tables.roles import rows_of
 from setpoint.tasks.loaded import LoadedModel
 from setpoint.tasks.reading import (
     Reading,
@@ -23,7 +24,6 @@ from setpoint.tasks.reading import (
     read,
     value_named,
 )
-from setpoint.tasks.roles import rows_of
 
 if TYPE_CHECKING:
     from setpoint.plugin import Solution
