@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import sys
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from importlib import import_module
-from typing import Any, NamedTuple, NoReturn, cast
+from typing import Any, NoReturn, cast
 
 import click
 from click.shell_completion import CompletionItem
@@ -21,8 +21,6 @@ from setpoint.cli.session import (
     Session,
     StoppedByUser,
     message_of,
-    report_error,
-    silence,
 )
 from setpoint.errors import SetpointError
 from setpoint.tables import warnings_as_notes
@@ -30,74 +28,50 @@ from setpoint.tables import warnings_as_notes
 # --- The commands of the program by name ----------------------------------------------------------
 
 
-class CommandPlace(NamedTuple):
-    """Where a command is."""
-
-    module: str
-    name: str
-    short_help: str
-
-
-PLACES = {
-    "demo": CommandPlace("begin", "demo", "Run the main job on a table of 569 tumours."),
-    "goal": CommandPlace(
-        "begin", "goal", "Say what a goal means and how it would be solved, or list the metrics."
-    ),
-    "fit": CommandPlace(
-        "fit", "fit", "Fit a model and find the rule for its scores that reaches a goal."
-    ),
-    "train": CommandPlace("fit", "train", "Train a model for a goal, over the rows as a whole."),
-    "solve": CommandPlace(
-        "predict", "solve", "Find the rule for the scores of a model, on tables of any size."
-    ),
-    "evaluate": CommandPlace(
-        "judge",
-        "evaluate",
-        "Judge a model file by a table with labels, or decisions that are a column of tables.",
-    ),
-    "compare": CommandPlace(
-        "judge",
-        "compare",
-        "Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels.",
-    ),
-    "plan": CommandPlace(
-        "judge", "plan", "Say how many rows it takes to certify a goal on new rows."
-    ),
-    "frontier": CommandPlace(
-        "choose", "frontier", "Show the best objective as the bound of one constraint moves."
-    ),
-    "explore": CommandPlace(
-        "choose",
-        "explore",
-        "Write a page on which the bounds of MODEL's goal are moved by hand.",
-    ),
-    "predict": CommandPlace(
-        "predict", "predict", "Decide the rows of a table, or of many, by a model file."
-    ),
-    "take": CommandPlace(
-        "choose", "take", "Move the rule of MODEL to another bound, without a new fit."
-    ),
-    "monitor": CommandPlace("show", "monitor", "Watch a model file on new rows, in their order."),
-    "explain": CommandPlace("show", "explain", "Say why rows are decided as they are."),
-    "show": CommandPlace(
-        "show",
-        "show",
-        "Show what a model file holds: its goal, its rule, its columns, and what was reached then.",
-    ),
-    "export": CommandPlace(
-        "show", "export", "Write the decision rule of a model, to decide where the rows are."
-    ),
-}
-"""The commands by their names."""
-
 GROUPS = {
-    "Begin": ("demo", "goal"),
-    "Make": ("fit", "train", "solve"),
-    "Judge": ("evaluate", "compare", "plan"),
-    "Choose": ("frontier", "explore"),
-    "Use": ("predict", "take", "monitor", "explain", "show", "export"),
+    "Begin": {
+        "demo": ("begin", "Run the main job on a table of 569 tumours."),
+        "goal": ("begin", "Say what a goal means and how it would be solved, or list the metrics."),
+    },
+    "Make": {
+        "fit": ("fit", "Fit a model and find the rule for its scores that reaches a goal."),
+        "train": ("fit", "Train a model for a goal, over the rows as a whole."),
+        "solve": ("predict", "Find the rule for the scores of a model, on tables of any size."),
+    },
+    "Judge": {
+        "evaluate": (
+            "judge",
+            "Judge a model file by a table with labels, or decisions that are a column of tables.",
+        ),
+        "compare": (
+            "judge",
+            "Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels.",
+        ),
+        "plan": ("judge", "Say how many rows it takes to certify a goal on new rows."),
+    },
+    "Choose": {
+        "frontier": ("choose", "Show the best objective as the bound of one constraint moves."),
+        "explore": (
+            "choose",
+            "Write a page on which the bounds of MODEL's goal are moved by hand.",
+        ),
+    },
+    "Use": {
+        "predict": ("predict", "Decide the rows of a table, or of many, by a model file."),
+        "take": ("choose", "Move the rule of MODEL to another bound, without a new fit."),
+        "monitor": ("show", "Watch a model file on new rows, in their order."),
+        "explain": ("show", "Say why rows are decided as they are."),
+        "show": (
+            "show",
+            "Show what a model file holds: its goal, its rule, its columns, and what was reached "
+            "then.",
+        ),
+        "export": ("show", "Write the decision rule of a model, to decide where the rows are."),
+    },
 }
-"""What they are for, in the order of the help."""
+"""The module and the line of each command, by what it is for."""
+
+PLACES = {name: place for group in GROUPS.values() for name, place in group.items()}
 
 
 class LazyCommands(Mapping[str, click.Command]):
@@ -110,8 +84,8 @@ class LazyCommands(Mapping[str, click.Command]):
     """
 
     def __getitem__(self, name: str) -> click.Command:
-        place = PLACES[name]
-        command: click.Command = getattr(import_module(f"setpoint.cli.{place.module}"), place.name)
+        module = import_module(f"setpoint.cli.{PLACES[name][0]}")
+        command: click.Command = getattr(module, name)
         return command
 
     def __iter__(self) -> Iterator[str]:
@@ -144,50 +118,62 @@ class App(click.Group):
         extra.setdefault("obj", session)
         if os.environ.get("NO_COLOR"):
             extra.setdefault("color", False)
-        with session.listening(), _saying_what_is_compiled():
-            code = self._run(session, args, prog_name or "setpoint", complete_var, extra)
+        with session.listening():
+            try:
+                found = super().main(
+                    args, prog_name or "setpoint", complete_var, standalone_mode=False, **extra
+                )
+                code = found if isinstance(found, int) else 0
+            except BrokenPipeError:
+                code = BROKEN_PIPE
+            except (Exception, StoppedByUser, KeyboardInterrupt) as error:  # noqa: BLE001
+                # Ctrl-C makes all kinds of errors of code that was not ready for it.
+                stops = (StoppedByUser, click.Abort, KeyboardInterrupt)
+                if session.interrupted or isinstance(error, stops):
+                    code = STOPPED
+                    with suppress(OSError):
+                        click.echo(session.last_words(), err=True)
+                else:
+                    code = ERROR
+                    self._report(error, session, sys.argv[1:] if args is None else args)
         sys.exit(code)
 
-    def _run(
-        self,
-        session: Session,
-        args: Sequence[str] | None,
-        prog_name: str,
-        complete_var: str | None,
-        extra: dict[str, Any],
-    ) -> int:
-        try:
-            code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-            return code if isinstance(code, int) else 0
-        except (StoppedByUser, click.Abort, KeyboardInterrupt):
-            return _stopped(session)
-        except BrokenPipeError:
-            return BROKEN_PIPE
-        except Exception as error:  # noqa: BLE001  (nothing above handles it)
-            if session.interrupted:  # what Ctrl-C made of code that was not ready for it
-                return _stopped(session)
-            given = sys.argv[1:] if args is None else args
-            name = next((arg for arg in given if arg in PLACES), None)
-            command = self if name is None else self.commands[name]
-            with suppress(OSError), click.Context(command):  # its options stand in the message
-                more = session.describe_written() if session.written() else ""
-                report_error(error, session.debug, more)
-                # `predict` writes a line for each row.
-                if "--json" in given and name not in (None, "predict"):
-                    _error_as_json(name, error, more)
-            return ERROR
+    def _report(self, error: BaseException, session: Session, given: Sequence[str]) -> None:
+        """Say on stderr what went wrong, and as JSON on stdout to who asked for that."""
+        name = next((arg for arg in given if arg in PLACES), None)
+        command = self if name is None else self.commands[name]
+        with suppress(OSError), click.Context(command):  # its options stand in the message
+            text = message_of(error)
+            text += f"; {session.describe_written()}" if session.written() else ""
+            if session.debug:
+                traceback.print_exception(error, file=sys.stderr)
+            color = False if os.environ.get("NO_COLOR") else None  # no context says so any more
+            first = click.style("error:", fg="red", bold=True)
+            click.echo(f"{first} {text}", err=True, color=color)
+            # `predict` writes a line for each row.
+            if "--json" in given and name not in (None, "predict"):
+                out = {
+                    "command": name,
+                    "status": "error",
+                    "error": text,
+                    "kind": type(error).__name__,
+                    "arguments": list(error.arguments) if isinstance(error, SetpointError) else [],
+                }
+                click.echo(json.dumps(out, sort_keys=True))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands by what is known of them without an import."""
         wide = max(map(len, PLACES))
-        for title, names in GROUPS.items():
+        for title, places in GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl([(f"{name:<{wide}}", PLACES[name].short_help) for name in names])
+                formatter.write_dl(
+                    [(f"{name:<{wide}}", line) for name, (_, line) in places.items()]
+                )
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the name of a command likewise, or an option of the program itself."""
         names = [name for name in sorted(PLACES) if name.startswith(incomplete)]
-        found = [CompletionItem(name, help=PLACES[name].short_help) for name in names]
+        found = [CompletionItem(name, help=PLACES[name][1]) for name in names]
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -213,49 +199,12 @@ class App(click.Group):
             raise OSError(error.errno, error.strerror, "the output") from error
 
 
-def _error_as_json(name: str, error: Exception, more: str) -> None:
-    """An object on stdout for who asked for one."""
-    text = message_of(error) + (f"; {more}" if more else "")
-    arguments = list(error.arguments) if isinstance(error, SetpointError) else []
-    out = {
-        "command": name,
-        "status": "error",
-        "error": text,
-        "kind": type(error).__name__,
-        "arguments": arguments,
-    }
-    click.echo(json.dumps(out, sort_keys=True))
-
-
-class _Notes(logging.Handler):
-    """What is logged becomes a line on stderr, and no note of the result: it happens once."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        click.echo(f"{click.style('note:', fg='yellow')} {record.getMessage()}", err=True)
-
-
-@contextmanager
-def _saying_what_is_compiled() -> Iterator[None]:
-    log, handler = logging.getLogger("setpoint.compiled"), _Notes()
-    before = log.level
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(before)
-
-
-def _stopped(session: Session) -> int:
-    with suppress(OSError):
-        click.echo(session.last_words(), err=True)
-    return STOPPED
-
-
 def _leave_quietly() -> None:
+    """Let nothing more go to an output that cannot be written to, not even at exit."""
     with suppress(OSError, ValueError):
-        silence(sys.stdout.fileno())
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
 
 
 @click.group(
