@@ -21,8 +21,8 @@ from sklearn.tree import DecisionTreeClassifier
 import setpoint
 from setpoint import PlugInClassifier, load_model, save_model, solve
 from setpoint.errors import GoalError, InputError, InputTypeError
-from setpoint.plugin import BOOSTING
-from setpoint.plugin.fit.candidates import LIGHTGBM, ModelChoice, candidates_of
+from setpoint.judging import BOOSTING, ModelChoice, candidates_of
+from setpoint.judging.candidates import LIGHTGBM
 from setpoint.report import GoalReport
 from setpoint.search import StoppedWarning, limits
 from setpoint.solvers import ColumnGeneration, HoldOut, ModelResponse, SearchLimits
@@ -224,8 +224,8 @@ def test_each_model_of_the_table_takes_such_frames(rows):
 def test_few_rounds_are_the_first_of_many(rows, kinds, monkeypatch):
     if kinds is LIGHTGBM:
         pytest.importorskip("lightgbm")
-    monkeypatch.setattr("setpoint.plugin.fit.candidates.LIGHTGBM", kinds)
-    monkeypatch.setattr("setpoint.plugin.fit.candidates.find_spec", lambda _: True)
+    monkeypatch.setattr("setpoint.judging.candidates.LIGHTGBM", kinds)
+    monkeypatch.setattr("setpoint.judging.candidates.find_spec", lambda _: True)
     frame, y = frame_of(rows)
     clf = PlugInClassifier("auto", "maximize f1", cv=FOLDS, random_state=0)
     found = {one.name: one.value for one in clf.fit(frame, y).choice_.tried}

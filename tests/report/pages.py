@@ -7,8 +7,8 @@ import numpy as np
 
 from plugin.samples import sample
 from setpoint import Deployed, PlugInClassifier, compare, evaluate, solve
-from setpoint.comparing.result import page_of_comparison
 from setpoint.goals import Goal
+from setpoint.judging.result import page_of_comparison
 from setpoint.report import (
     Counts,
     Entry,

@@ -29,7 +29,7 @@ from setpoint.estimators import (
 from setpoint.goals import TABLE, Goal, Metric, walk
 from setpoint.guarantees import Certification
 from setpoint.inputs import CheckedData, DecideOn, column_names, in_frame, some
-from setpoint.plugin.fit.candidates import ModelChoice
+from setpoint.judging import ModelChoice
 from setpoint.plugin.fit.crossfit import (
     CrossFit,
     JointModel,
@@ -40,7 +40,7 @@ from setpoint.plugin.fit.crossfit import (
     cross_fit,
     splits_of,
 )
-from setpoint.plugin.fit.race import Race, Raced
+from setpoint.plugin.fit.race import Raced, race
 from setpoint.plugin.problem import BASELINES, Options
 from setpoint.plugin.selection import solve_evidence
 from setpoint.plugin.solvers.searching import RETRAININGS, search_space
@@ -90,7 +90,7 @@ class Task:
         joint = self.response.posterior and self.hides_groups
         if self.owner._auto is None:
             return self.by_joint_scores() if joint else self.by_scores()
-        raced = Race(self).run(averaged=not joint)
+        raced = race(self, averaged=not joint)
         if not joint:
             return _because(self.by_scores(raced.fitted), raced)
         # The model of group and class together is of the same kind.

@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from setpoint.comparing.pairs import (
+from setpoint.errors import InputError, InputTypeError
+from setpoint.goals import Constraint, Goal, constraint_in_words, goal_in_words, in_words
+from setpoint.inference import OPEN
+from setpoint.inputs import atomic_write
+from setpoint.judging.pairs import (
     BETTER,
     CANDIDATE,
     TODAY,
@@ -25,10 +29,6 @@ from setpoint.comparing.pairs import (
     changed_rows,
     pair_of,
 )
-from setpoint.errors import InputError, InputTypeError
-from setpoint.goals import Constraint, Goal, constraint_in_words, goal_in_words, in_words
-from setpoint.inference import OPEN
-from setpoint.inputs import atomic_write
 from setpoint.packages import pandas
 from setpoint.report import (
     LEVEL,
