@@ -108,7 +108,9 @@ class Race:
             if len(pieces) < len(self.splits):  # time ended
                 return [TriedModel(group[0].name, len(pieces))] if pieces else []
             kept = pieces[0][0]
-            others = {name: self.task.response(kept, X) for name, X in self.sets.items()}
+            others: dict[str | None, Floats] = {
+                name: self.task.response(kept, X) for name, X in self.sets.items()
+            }
             for k, one in enumerate(group):
                 own = np.concatenate([scores[k] for _, scores in pieces])[self.order]
                 self._enter([one], {None: own, **others}, [kept])
