@@ -100,6 +100,27 @@ def test_a_fit_a_fold_and_one_more(rows, counted):
     assert fits.count(clf.choice_.chosen) == 6
 
 
+def test_of_many_rows_a_sample_says_which_models_go_on(rows, counted, monkeypatch):
+    monkeypatch.setattr("setpoint.plugin.fit.race._MANY", 600)
+    monkeypatch.setattr("setpoint.plugin.fit.race._SAMPLE", 0.2)
+    monkeypatch.setattr("setpoint.plugin.fit.race._FEWEST", 10)
+    clf = PlugInClassifier(counted, GOAL).fit(*rows)
+    *behind, chosen = sorted(clf.choice_.tried, key=lambda one: one.folds)
+    assert chosen.name == clf.choice_.chosen != "noise"
+    assert {one.folds for one in behind} == {0}
+    assert sorted(n for name, n, _ in FITS) == [120] * 3 + [480] * 5 + [600]
+    assert all(name == chosen.name for name, n, _ in FITS if n > 120)
+    words = "noise: behind on a sample of the rows, and not fitted on all."
+    assert words in clf.choice_.lines()
+    alone = PlugInClassifier(counted[chosen.name], GOAL).fit(*rows)
+    assert clf.goal_report_.entries == alone.goal_report_.entries
+    FITS.clear()
+    monkeypatch.setattr("setpoint.plugin.fit.race._FEWEST", 300)  # too few of a class
+    assert all(one.folds == 5 for one in PlugInClassifier(counted, GOAL).fit(*rows).choice_.tried)
+    fits = [name for name, _, _ in FITS]
+    assert sorted(map(fits.count, ("bayes", "noise", "logistic"))) == [5, 5, 6]
+
+
 def test_each_is_judged_by_the_rule_of_its_own_scores(rows):
     X, y = rows
     clf = PlugInClassifier(quick(), GOAL, cv=FOLDS).fit(X, y)

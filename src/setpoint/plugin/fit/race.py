@@ -47,8 +47,8 @@ _SMALL = 1_000_000
 """Values in a table up to which threads cost more than they save, a lot on a busy machine."""
 
 _MANY, _SAMPLE, _FEWEST = 50_000, 0.1, 100
-"""From how many rows "auto" looks at a sample first; its share of the rows, to fit on and to judge
-on; and how many rows of each class it holds at least."""
+"""From how many rows a sample is looked at first; its share of the rows, to fit on and to judge on;
+and how many rows of each class it holds at least."""
 
 
 def judge_by_rules(inputs: CheckedData, options: Options | None = None) -> Judge:
@@ -223,7 +223,7 @@ def _promising(
 ) -> Sequence[ModelCandidate]:
     """Of many rows: the candidate that does best on a sample, and simpler ones that may do so."""
     n_rows = len(task.data.true)
-    if task.owner._auto != "auto" or n_rows < _MANY or len(candidates) < 2:
+    if n_rows < _MANY or len(candidates) < 2:
         return candidates
     rng, size = np.random.default_rng(task.seed), int(_SAMPLE * n_rows)
     train, test = (np.sort(rng.permutation(part)[:size]) for part in fold)
