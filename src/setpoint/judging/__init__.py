@@ -29,6 +29,14 @@ if TYPE_CHECKING:
         headline,
         lines_of,
     )
+    from setpoint.judging.trials import (
+        MANY_CLASSES,
+        RuleInputs,
+        choose_evidence,
+        choose_rule_inputs,
+        in_quiet,
+        reached,
+    )
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
     __getattr__ = lazily(__name__)

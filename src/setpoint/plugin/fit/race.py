@@ -29,11 +29,12 @@ from setpoint.judging import (
     ModelChoice,
     TriedModel,
     candidates_of,
+    in_quiet,
     mean_of,
 )
 from setpoint.plugin.fit.crossfit import CrossFit, Response, fit_fold, left_out, weight_parameter
 from setpoint.plugin.problem import Options
-from setpoint.plugin.selection import RuleFinder, in_quiet, quick
+from setpoint.plugin.selection import RuleFinder, quick
 from setpoint.program import link
 from setpoint.search import Found, StoppedWarning, now
 
