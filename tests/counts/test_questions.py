@@ -18,7 +18,7 @@ READERS = {
     "plugin/fit/fitting.py",
     # Rows that are shown, or judge a candidate, are split off likewise.
     "plugin/exploring.py",
-    "plugin/fit/race.py",
+    "judging/judge.py",
     # Which of some equally good rules departs from the argmax least.
     "plugin/solvers/searching.py",
     "plugin/fit/crossfit.py",
@@ -27,7 +27,8 @@ READERS = {
     "ramp/selection.py",
 }
 ROOMS = (
-    "blackbox", "estimators/fit", "guarantees", "plugin", "program", "ramp", "report", "search",
+    "blackbox", "estimators/fit", "guarantees", "judging", "plugin", "program", "ramp", "report",
+    "search",
 )  # fmt: skip
 
 

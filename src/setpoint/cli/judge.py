@@ -321,7 +321,7 @@ def compare(
         what, run = _json(found)
         shell.print_json({**what, "notes": shell.current().notes}, {**paths, **run})
     else:
-        from setpoint.comparing import headline, lines_of
+        from setpoint.judging import headline, lines_of
 
         words, mark = headline(found.comparison), len(found.verdict)
         color = _COLORS.get(found.verdict, "yellow")
@@ -358,7 +358,7 @@ def _compare_write(
 
 def _json(found: ComparedTables) -> tuple[dict[str, Any], dict[str, Any]]:
     """The object of ``--json``, and what of it differs between two runs."""
-    from setpoint.comparing import accepted
+    from setpoint.judging import accepted
 
     a, run_a = report_json(found.today)
     b, run_b = report_json(found.candidate)

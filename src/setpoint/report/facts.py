@@ -53,6 +53,7 @@ class Picture:
     size: tuple[float, float] = SIZE
     panels: bool = False
     detail: bool = False
+    rows: str = ""
 
 
 # --- Sections: what a room of the house adds to a report ------------------------------------------
