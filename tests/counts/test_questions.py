@@ -21,7 +21,7 @@ READERS = {
     "plugin/fit/fitting.py",
     # Rows that are shown, or judge a candidate, are split off likewise.
     "plugin/exploring.py",
-    "plugin/fit/race.py",
+    "judging/judge.py",
     # Which of some equally good rules departs from the argmax least.
     "plugin/solvers/searching.py",
     "plugin/fit/crossfit.py",

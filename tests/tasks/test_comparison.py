@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setpoint.comparing.pairs import BETTER, WORSE
+from setpoint.judging.pairs import BETTER, WORSE
 from setpoint.tasks import compare_tables
 from tables.fits import fit_table
 

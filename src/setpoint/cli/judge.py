@@ -230,7 +230,7 @@ def compare(
             found.comparison.to_html(report, header=header)
 
     def text() -> str:
-        from setpoint.comparing import headline, lines_of
+        from setpoint.judging import headline, lines_of
         from setpoint.report import printed
 
         words, mark = headline(found.comparison), len(found.verdict)
@@ -248,7 +248,7 @@ def compare(
 
 def _compared(found: ComparedTables) -> dict[str, Any]:
     """A comparison for JSON."""
-    from setpoint.comparing import accepted
+    from setpoint.judging import accepted
 
     return {
         "status": found.verdict,

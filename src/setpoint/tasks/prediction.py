@@ -31,8 +31,8 @@ from setpoint.tasks.reading import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from setpoint.comparing import ChangedGroup, ModelComparison, Pair, Part
     from setpoint.guarantees import Guarantee
+    from setpoint.judging import ChangedGroup, ModelComparison, Pair, Part
     from setpoint.report import Comparison, GoalReport, TextSection
     from setpoint.tables import Table, TableModel
 
@@ -537,7 +537,7 @@ def compare_tables(
         )  # fmt: skip
     first, second = both
     with step("comparing the models"), warnings_as_notes():
-        from setpoint.comparing import comparison_of, judged_classifier
+        from setpoint.judging import comparison_of, judged_classifier
 
         today = first.model.classifier
         given: dict[str | None, Any] = {None: first.part.X}
@@ -573,7 +573,7 @@ def _check_matching(
     a: TableModel, b: TableModel, names: tuple[str, str], target: str | None
 ) -> None:
     """Refuse models that do not decide the same."""
-    from setpoint.comparing import check_matching, check_same
+    from setpoint.judging import check_matching, check_same
 
     more = "; `target` names the column of this table, if both mean the same"
     if target is None:

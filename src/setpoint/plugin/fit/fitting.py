@@ -21,7 +21,7 @@ from setpoint.counts import Evidence, counted_rows
 from setpoint.errors import EmptyPopulationError, GoalError, InputError
 from setpoint.goals import TABLE, Goal, Metric, walk
 from setpoint.inputs import CheckedData, DecideOn, column_names, in_frame, some
-from setpoint.plugin.fit.candidates import ModelChoice
+from setpoint.judging import ModelChoice
 from setpoint.plugin.fit.crossfit import (
     CrossFit,
     JointModel,
@@ -32,7 +32,7 @@ from setpoint.plugin.fit.crossfit import (
     cross_fit,
     splits_of,
 )
-from setpoint.plugin.fit.race import Race
+from setpoint.plugin.fit.race import race
 from setpoint.plugin.problem import BASELINES
 from setpoint.plugin.selection import solve_evidence
 from setpoint.plugin.solvers.searching import RETRAININGS, search_space
@@ -88,7 +88,7 @@ class Task:
         joint = self.response.posterior and self.hides_groups
         if self.owner._auto is None:
             return self.by_joint_scores() if joint else self.by_scores()
-        raced = Race(self).run(averaged=not joint)
+        raced = race(self, averaged=not joint)
         # A model of group and class together is of the same kind.
         self.model, self.params, self.choice = raced.model, raced.params, raced.choice
         *model, report = self.by_joint_scores() if joint else self.by_scores(raced.fitted)
