@@ -40,10 +40,10 @@ from setpoint.report import (
     Entry,
     Figures,
     GoalReport,
+    Grid,
     Header,
     Picture,
     Prose,
-    Table,
     Tone,
     Unit,
     aligned,
@@ -390,10 +390,10 @@ def _pair(pair: Pair, several: bool) -> Chapter:
     return Chapter(
         f"{b} against {a}" if several else "Part by part",
         [
-            Table((*head, f"{b} is"), rows, "parts"),
+            Grid((*head, f"{b} is"), rows, "parts"),
             Prose([hint] if any(row[1].bar for row in rows) else (), "hint"),
             Prose(changes_of(pair), "each"),
-            Table(("Group", "Rows", "Change", "Wins", "Losses"), groups,
+            Grid(("Group", "Rows", "Change", "Wins", "Losses"), groups,
                   name="Decisions that change, by group"),
         ],
     )  # fmt: skip
@@ -476,7 +476,7 @@ def _rows(found: ModelComparison) -> Chapter:
     words = f"{plural(n, 'row')} of these are decided otherwise than by {found.names[0]}."
     head = [name.replace("_", " ", 1) for name in found.changed]
     some = [map(_cell, column[:_MOST_ROWS].tolist()) for column in found.changed.values()]
-    table = Table(head, list(zip(*some, strict=True)), name="Rows that change")
+    table = Grid(head, list(zip(*some, strict=True)), name="Rows that change")
     inside = Chapter(f"Show {len(table.rows)} of them", [table], folded=True)
     return Chapter("Rows that change", [Prose((words,)), inside] if n else [])
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from setpoint.goals import Metric, Reduce, expression_of, in_words
 from setpoint.parameters import WhenRead, all_read
 from setpoint.report.facts import Picture, Section
-from setpoint.report.numbers import PER, amount, cleaned, number, percent, plain, read, shortened
+from setpoint.report.numbers import PER, amount, cleaned, number, percent, shortened
 from setpoint.report.operating import DeferralPoints, OperatingPoints
 from setpoint.search import Frontier
 
@@ -36,17 +36,8 @@ class DeferralSection(Section):
 
     name: ClassVar[str] = "deferral"
     title: ClassVar[str] = "Decided and deferred"
+    points_of = DeferralPoints
     points: DeferralPoints
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists and scalars."""
-        out: dict[str, Any] = plain(self.points)
-        return out
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> DeferralSection:
-        """The section that :meth:`to_dict` wrote."""
-        return cls(read(DeferralPoints, data))
 
     def lines(self) -> Sequence[str]:
         """One sentence."""
@@ -100,8 +91,7 @@ class Frontiers(Section):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Frontiers:
         """The frontiers that :meth:`to_dict` wrote."""
-        items = tuple(Frontier.from_dict(f) for f in data["items"])
-        return cls(**{**data, "items": items})
+        return cls(**{**data, "items": tuple(Frontier.from_dict(f) for f in data["items"])})
 
     def pictures(self, facts: Facts) -> Iterator[Picture]:
         """The best objective over each bound."""
@@ -159,19 +149,10 @@ class OperatingSection(Section):
 
     name: ClassVar[str] = "operating"
     title: ClassVar[str] = "Every cut-off"
+    points_of = OperatingPoints
     points: Any = WhenRead()  # noqa: RUF009
     """:class:`OperatingPoints`, or a function that works them out."""
     __getstate__ = all_read
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists and scalars; infinite thresholds as text that ``float`` reads."""
-        out: dict[str, Any] = plain(self.points)
-        return out
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> OperatingSection:
-        """The section that :meth:`to_dict` wrote."""
-        return cls(read(OperatingPoints, data))
 
     def pictures(self, facts: Facts) -> Iterator[Picture]:
         """Precision over recall, the objective over cut-offs, and the ROC curve."""
