@@ -103,7 +103,9 @@ def frontier(
         end_infeasible(error, goal, "there is no frontier", command, paths, as_json=as_json)
     found, loaded = moved.frontier, moved.loaded
     if picture is not None:
-        shell.draw(picture, lambda ax: _display(found).plot(ax))
+        from setpoint.report import plot_frontier
+
+        shell.draw(picture, lambda ax: plot_frontier(found.thinned(_POINTS), ax=ax))
     if as_json:
         what = {
             "command": "frontier",
@@ -224,12 +226,6 @@ def _asked(found: Frontier) -> tuple[float, float, float, float] | None:
         reached = float(np.interp(at, found.bounds, found.reached))
         return (at, best, reached if best == best else float("nan"), float("nan"))
     return None
-
-
-def _display(found: Frontier) -> Any:
-    from setpoint.report import FrontierDisplay
-
-    return FrontierDisplay(found.thinned(_POINTS))
 
 
 # --- ``setpoint explore``: a page on which bounds are moved by hand -------------------------------

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from setpoint.comparing.pairs import ChangedGroup, Pair, Part, judged_classifier
     from setpoint.comparing.result import (
         ModelComparison,
-        ModelComparisonDisplay,
         accepted,
         comparison_of,
         headline,

@@ -157,14 +157,13 @@ def path_pictures(facts: Facts) -> Iterator[Picture]:
     known = [i for i, (_, value) in enumerate(guarantee.path) if math.isfinite(value)]
     if len(known) < 3:
         return
-    from setpoint.report.displays.scales import RulePathDisplay
+    from setpoint.report.displays import plot_rule_path
 
-    display = RulePathDisplay(guarantee.path, guarantee.passed, facts.objective.text)
+    path, passed = guarantee.path, guarantee.passed
     yield Picture(
         "From safe to bold",
-        display.plot,
-        f"{len(guarantee.path)} rules by margin and objective; the first {guarantee.passed} passed "
-        "the test.",
+        lambda ax: plot_rule_path(path, passed, facts.objective.text, ax=ax),
+        f"{len(path)} rules by margin and objective; the first {passed} passed the test.",
         "Each mark is a rule, as it looked where the path was learnt. To the left it lies further "
         "within its bounds, in standard errors of the rows that certify. They were tested from the "
         "left up to the first that did not pass.",
@@ -173,9 +172,9 @@ def path_pictures(facts: Facts) -> Iterator[Picture]:
 
 
 def _plot(rows: tuple[GroupRow, ...], goal: Goal, level: float) -> Any:
-    from setpoint.report.displays import GroupRatesDisplay
+    from setpoint.report.displays import plot_groups
 
-    return GroupRatesDisplay(rows, goal, level).plot
+    return lambda ax: plot_groups(rows, goal, level, ax=ax)
 
 
 def _printable(row: GroupRow) -> GroupRow:
