@@ -74,7 +74,7 @@ class Plane:
             (bound,) = program.constraints
             with np.errstate(invalid="ignore"):
                 slack = np.asarray(bound.slack(v))
-            slack = np.nan_to_num(slack, nan=-_FAR, posinf=_FAR, neginf=-_FAR)
+            slack = np.where(np.isnan(slack), -_FAR, slack)
             out = np.minimum(out, np.clip(slack, -_FAR, _FAR))
         return out
 
@@ -88,16 +88,13 @@ class Plane:
 
     def _features(self, program: Program, fpr: Floats, recall: Floats) -> Floats:
         """Features are affine in the two rates: three corners tell them."""
-        corners = [program.rates_of(self._counts(*at)) for at in ((0, 0), (1, 0), (0, 1))]
-        origin, by_fpr, by_recall = corners
-        return np.asarray(
-            origin + fpr[..., None] * (by_fpr - origin) + recall[..., None] * (by_recall - origin)
-        )
-
-    def _counts(self, fpr: float, recall: float) -> Floats:
         n, p = self.negatives, self.positives
-        return np.array(
-            [[[n * (1 - fpr), n * fpr], [p * (1 - recall), p * recall], [0.0, 0.0]]], np.float64
+        none, alarms, hits = (
+            program.rates_of(np.array([[*counts, [0.0, 0.0]]]))
+            for counts in ([[n, 0], [p, 0]], [[0, n], [p, 0]], [[n, 0], [0, p]])
+        )
+        return np.asarray(
+            none + fpr[..., None] * (alarms - none) + recall[..., None] * (hits - none)
         )
 
     def precision(self, fpr: Any, recall: Any) -> Floats:

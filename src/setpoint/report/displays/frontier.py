@@ -84,13 +84,7 @@ def plot_frontier(
     """
     if isinstance(frontier, Mapping):
         return _several(frontier, points or {}, goal, ax)
-    found, _ = style.numbers_of(
-        frontier,
-        None,
-        "frontiers",
-        "items",
-        "the report holds no frontier: setpoint.frontier finds one",
-    )
+    found, _ = style.numbers_of(frontier, None, "frontiers")
     return _one(found if isinstance(found, Frontier) else found[0], ax)
 
 
@@ -99,37 +93,20 @@ def _one(f: Frontier, ax: style.Canvas) -> Display:
     (panel,) = style.panels(ax, (6.8, 4.0))
     _name_axes(panel, f.side, _how(f), f.objective)
     low, high = shown_bounds(f)
-    x, y = known_line(f, low, high)
-    if len(x):
-        marked = f.kind == "points"
-        panel.ax.plot(
-            x,
-            y,
-            color=style.BLUE,
-            drawstyle=_drawstyle(f),
-            linewidth=style.THIN if marked else style.LINE,
-            marker="." if marked else "",
-            markersize=7.0 if len(x) <= _FEW else 3.5,
-            label=f"best {f.objective}",
-            zorder=3,
-        )
+    n = len(known_line(f, low, high)[0])
+    if n:
+        wide = style.THIN if f.kind == "points" else style.LINE
+        look = {"color": style.BLUE, "linewidth": wide, "markersize": 7.0 if n <= _FEW else 3.5}
+        _draw_line(panel, f, low, high, f"best {f.objective}", look)
     panel.ax.set_xlim(low, high)
     panel.ax.margins(y=0.08)
     x, y, past = not_excluded(f, low, high)
     bottom, top = panel.ax.get_ylim()
-    wide = np.abs(past - y) > _LINE * (top - bottom)
+    more = np.abs(past - y) > _LINE * (top - bottom)
     # A stretch has two ends.
-    wide = (wide[::2] | wide[1::2]).repeat(2)
-    if wide.any():
-        panel.ax.fill_between(
-            x,
-            y,
-            past,
-            where=wide.tolist(),
-            color=style.BLUE,
-            label="not ruled out",
-            **style.SHADE,
-        )
+    more = (more[::2] | more[1::2]).repeat(2)
+    if more.any():
+        panel.ax.fill_between(x, y, past, where=more, label="not ruled out", **style.SHADED)
     panel.avoid(x, y)
     span = out_of_reach(f, low, high)
     if span is not None:
@@ -148,7 +125,7 @@ def _one(f: Frontier, ax: style.Canvas) -> Display:
         panel.words(words, [(f.asked, h) for h in heights], style.INK)
     others = _others(f)
     kept = f"With {others}. " if others else ""
-    panel.caption(kept + _proof(f) + (" Shaded: not ruled out." if wide.any() else ""))
+    panel.caption(kept + _proof(f) + (" Shaded: not ruled out." if more.any() else ""))
     return panel.display
 
 
@@ -173,21 +150,14 @@ def _several(
     for i, name in enumerate(names):
         ink, dashes = _MODELS[i]
         if name in lines:
-            panel.ax.plot(
-                *known_line(lines[name], low, high),
-                color=ink,
-                drawstyle=_drawstyle(lines[name]),
-                linestyle=dashes,
-                linewidth=style.THIN if i == 0 else style.LINE,
-                marker="." if lines[name].kind == "points" else "",
-                label=shortened(name),
-                zorder=3,
-            )
+            wide = style.LINE if i else style.THIN
+            line = {"color": ink, "linestyle": dashes, "linewidth": wide}
+            _draw_line(panel, lines[name], low, high, shortened(name), line)
         x, y = points.get(name, (np.nan, np.nan))
         if np.isfinite(x + y):
             look = style.RULE | {"facecolors": ink} if i else style.DEPLOYED
             label = "" if name in lines else shortened(name)
-            panel.ax.scatter([x], [y], clip_on=False, **look | {"s": 70.0, "label": label})
+            panel.ax.scatter([x], [y], **look | {"s": 70.0, "label": label})
     panel.ax.set_xlim(low, high)
     panel.ax.margins(y=0.08)
     some = next(iter(lines.values()), None)
@@ -207,6 +177,17 @@ def _several(
         text += f", with {others}." if others else "."
     panel.caption(text.strip())
     return panel.display
+
+
+def _draw_line(
+    panel: Panel, f: Frontier, low: float, high: float, label: str, look: style.Look
+) -> None:
+    """The best objective under each bound; between two bounds steps have that of the stricter."""
+    joined = "default"
+    if f.kind == "steps":
+        joined = "steps-pre" if f.relation == ">=" else "steps-post"
+    look = look | {"drawstyle": joined, "marker": "." if f.kind == "points" else "", "zorder": 3}
+    panel.ax.plot(*known_line(f, low, high), label=label, **look)
 
 
 def _name_axes(panel: Panel, side: str, how: str, objective: str) -> None:
@@ -235,18 +216,10 @@ def _out_of_reach(panel: Panel, f: Frontier, span: tuple[float, float]) -> None:
     middle = sum(span) / 2
     panel.avoid([middle] * 2, [bottom + t * (top - bottom) for t in (0.15, 0.85)])
     unknown = f.gaps[np.isnan(f.values)]
-    ax.text(
-        middle,
-        0.5,
-        "no rule found" if np.isinf(unknown).any() else "no rule meets it",
-        transform=ax.get_xaxis_transform(),
-        color=style.RED,
-        fontsize=style.SMALL,
-        ha="center",
-        va="center",
-        rotation=0 if (span[1] - span[0]) / (high - low) > 0.4 else 90,
-        clip_on=True,
-    )
+    words = "no rule found" if np.isinf(unknown).any() else "no rule meets it"
+    place = {"transform": ax.get_xaxis_transform(), "ha": "center", "clip_on": True}
+    turned = 0 if (span[1] - span[0]) / (high - low) > 0.4 else 90
+    ax.text(middle, 0.5, words, color=style.RED, rotation=turned, **style.NOTE | place)
 
 
 def _proof(f: Frontier) -> str:
@@ -278,13 +251,6 @@ def shown_bounds(f: Frontier) -> tuple[float, float]:
     least, most = range_of_text(f.side)
     low, high = max(low - air, min(least, low)), min(high + air, max(most, high))
     return (low, high) if low < high else (low - 0.05, high + 0.05)
-
-
-def _drawstyle(f: Frontier) -> str:
-    """How matplotlib joins its points: between two bounds steps have the value of the stricter."""
-    if f.kind != "steps":
-        return "default"
-    return "steps-pre" if f.relation == ">=" else "steps-post"
 
 
 def not_excluded(f: Frontier, low: float, high: float) -> tuple[Floats, Floats, Floats]:

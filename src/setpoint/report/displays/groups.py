@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -129,15 +129,8 @@ def _draw(
     missed = False
     for y, row in enumerate(rows):
         if row.value is None:
-            ax.text(
-                0.02,
-                y,
-                "no rows",
-                transform=ax.get_yaxis_transform(),
-                color=style.MUTED,
-                fontsize=style.SMALL,
-                va="center",
-            )
+            at = ax.get_yaxis_transform()
+            ax.text(0.02, y, "no rows", transform=at, color=style.MUTED, **style.NOTE)
             continue
         outside = any(not a.holds(row) for a in allowed)
         missed |= outside
@@ -170,25 +163,13 @@ def _bounds(panel: Panel, goal: Goal, rows: Sequence[GroupRow], allowed: Sequenc
         words = style.wrapped(f"{scale.words} {how} {scale.text(c.rhs.value)}", 48)
         edges = [x for x in (a.low, a.high) if x is not None]
         if a.is_band:
-            panel.ax.fill_between(
-                edges,
-                *span,
-                color=style.GREEN,
-                label=f"allowed: {words}",
-                zorder=1,
-                **style.SHADE,
-            )
+            look = style.ALLOWED | {"zorder": 1}
+            panel.ax.fill_between(edges, *span, label=f"allowed: {words}", **look)
             panel.ax.vlines(edges, *span, colors=style.GREEN, linewidths=0.8, zorder=1.2)
         else:
-            panel.ax.vlines(
-                edges,
-                *span,
-                colors=style.INK,
-                linewidths=1.4,
-                linestyles=style.ASKED["linestyle"] if i % 2 == 0 else (0, (1, 1.5)),
-                label=f"asked: {words}",
-                zorder=2,
-            )
+            dashes = style.ASKED["linestyle"] if i % 2 == 0 else (0, (1, 1.5))
+            look = {"colors": style.INK, "linewidths": 1.4, "linestyles": dashes, "zorder": 2}
+            panel.ax.vlines(edges, *span, label=f"asked: {words}", **look)
 
 
 def _ends(rows: Sequence[GroupRow], allowed: Sequence[Allowed]) -> tuple[float, float]:
@@ -253,23 +234,23 @@ def allowed_of(goal: Goal, metric: str, rows: Sequence[GroupRow]) -> tuple[Allow
     >>> band.low, band.high
     (0.625, 0.75)
     """
-    out = []
-    for c, reduce in _reduced(goal, metric):
-        found = _allowed(c, reduce, rows)
-        if found is not None:
-            out.append(found)
-    return tuple(dict.fromkeys(out))
+    found = [_allowed(c, reduce, rows) for c, reduce in _reduced(goal, metric)]
+    return tuple(dict.fromkeys(a for a in found if a is not None))
 
 
 def not_drawn(goal: Goal, metric: str, rows: Sequence[GroupRow]) -> list[str]:
     """The constraints over groups of a metric that no line or band shows."""
     drawn = [a.text for a in allowed_of(goal, metric, rows)]
-    out = []
-    for c in goal.constraints:
-        inner = [x for side in (c.lhs, c.rhs) for x in walk(side) if isinstance(x, Reduce)]
-        if any(x.columns and str(x.inner) == metric for x in inner) and str(c) not in drawn:
-            out.append(str(c))
-    return out
+    return [
+        str(c)
+        for c in goal.constraints
+        if str(c) not in drawn
+        and any(
+            isinstance(x, Reduce) and x.columns and str(x.inner) == metric
+            for side in (c.lhs, c.rhs)
+            for x in walk(side)
+        )
+    ]
 
 
 def _reduced(goal: Goal, metric: str) -> list[tuple[Constraint, Reduce]]:
@@ -297,18 +278,16 @@ def _reduced(goal: Goal, metric: str) -> list[tuple[Constraint, Reduce]]:
 def _allowed(c: Constraint, reduce: Reduce, rows: Sequence[GroupRow]) -> Allowed | None:
     if not isinstance(c.rhs, Const):
         return None
-    k, columns, text = c.rhs.value, tuple(sorted(reduce.columns)), str(c)
-    if (reduce.kind, c.relation) == ("min", ">="):
-        return Allowed(text, columns, k, None)
-    if (reduce.kind, c.relation) == ("max", "<="):
-        return Allowed(text, columns, None, k)
-    spread = Allowed(text, columns, None, None)
-    values = [r.value for r in rows if r.value is not None and spread.is_for(r)]
-    if not values:
-        return None
-    if (reduce.kind, c.relation) == ("difference", "<="):
+    k, kind = c.rhs.value, (reduce.kind, c.relation)
+    only = Allowed(str(c), tuple(sorted(reduce.columns)), None, None)
+    if kind == ("min", ">="):
+        return replace(only, low=k)
+    if kind == ("max", "<="):
+        return replace(only, high=k)
+    values = [r.value for r in rows if r.value is not None and only.is_for(r)]
+    if kind == ("difference", "<="):
         bands = [(top - k, top) for top in values]
-    elif (reduce.kind, c.relation) == ("ratio", ">="):
+    elif kind == ("ratio", ">="):
         bands = [(top * k, top) for top in values]
     else:
         return None
@@ -317,5 +296,5 @@ def _allowed(c: Constraint, reduce: Reduce, rows: Sequence[GroupRow]) -> Allowed
         low, high = band
         return sum(low - SATISFIED <= v <= high + SATISFIED for v in values), high
 
-    low, high = max(bands, key=held)
-    return Allowed(text, columns, low, high)
+    low, high = max(bands, key=held, default=(None, None))
+    return None if low is None else replace(only, low=low, high=high)

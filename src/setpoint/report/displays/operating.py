@@ -92,14 +92,7 @@ def plot_operating(
     style.require_matplotlib()
     if kind not in _KINDS:
         raise InputError(f"`kind` is one of {_KINDS}, got {kind!r}")
-    found, goal = style.numbers_of(
-        points,
-        goal,
-        "operating",
-        "points",
-        "the report holds no operating points: it has them where two classes are decided "
-        "by thresholds on one score",
-    )
+    found, goal = style.numbers_of(points, goal, "operating")
     asked: Goal = as_goal(goal)
     roc = kind == "roc"
     several = len(found.curves) > 1
@@ -177,15 +170,8 @@ class _View:
         met = slack >= -1e-9
         if not self.plane.constraints or not met.any():
             return np.zeros((0, 2))
-        self.panel.ax.contourf(
-            x,
-            y,
-            slack,
-            levels=[-1e-9, 1e9],
-            colors=[style.GREEN],
-            alpha=style.SHADE["alpha"],
-            zorder=0.5,
-        )
+        look = {"colors": [style.GREEN], "alpha": style.ALLOWED["alpha"], "zorder": 0.5}
+        self.panel.ax.contourf(x, y, slack, levels=[-1e-9, 1e9], **look)
         some = (slice(12, None, 24), slice(24, -24, 24))
         return np.column_stack([x[some].ravel(), y[some].ravel()])[met[some].ravel()]
 
@@ -194,6 +180,7 @@ class _View:
         curves = self.points.curves
         several, n = len(curves) > 1, len(curves)
         draws = any(len(curve.chosen) > 1 for curve in curves)
+        words, band = f"{100 * BAND:g} % interval", style.SHADED | {"zorder": 1.2}
         for i, curve in enumerate(curves):
             name = (curve.name if several else "") or "every threshold"
             ink = self.panel.segment(i, n, name, *self.path(curve))
@@ -204,33 +191,14 @@ class _View:
                 x, y = self.place(*(r[first:] for r in rates))
                 self.panel.ax.plot(x, y, ".", color=ink, markersize=5, zorder=2.6)
             if not self.roc and not several:
-                self.band(curve)
+                low, high = precision_band(curve, self.points)
+                over = curve.recall[len(curve.recall) - len(low) :]
+                self.panel.ax.fill_between(over, low, high, label=words, **band)
             if goal and any(curve.feasible):
                 self.thicker(curve)
             if len(curve.hull) > 1 and (self.roc or (draws and not several)):
-                fpr, recall = np.array(curve.false_positive_rate), np.array(curve.recall)
-                hull = list(curve.hull)
-                self.panel.ax.plot(
-                    *self.plane.path(fpr[hull], recall[hull], roc=self.roc),
-                    color=style.MUTED,
-                    linewidth=style.THIN,
-                    linestyle=(0, (1.5, 1.5)),
-                    label="with draws" if i == n - 1 else "_",
-                    zorder=2.2,
-                )
-
-    def band(self, curve: OperatingCurve) -> None:
-        """The interval of precision at each threshold."""
-        low, high = precision_band(curve, self.points)
-        self.panel.ax.fill_between(
-            curve.recall[len(curve.recall) - len(low) :],
-            low,
-            high,
-            color=style.BLUE,
-            zorder=1.2,
-            label=f"{100 * BAND:g} % interval",
-            **style.SHADE,
-        )
+                label = "with draws" if i == n - 1 else "_"
+                self.panel.ax.plot(*self.path(curve, [*curve.hull]), label=label, **style.HULL)
 
     def thicker(self, curve: OperatingCurve) -> None:
         """Where thresholds meet every constraint, neighbours joined."""
@@ -240,16 +208,8 @@ class _View:
         for run in np.split(np.arange(len(met)), np.flatnonzero(np.diff(met)) + 1):
             if not met[run[0]]:
                 continue
-            self.panel.ax.plot(
-                *self.path(curve, run),
-                color=style.BLUE,
-                linewidth=3.6,
-                solid_capstyle="round",
-                marker="o" if len(run) == 1 else "",
-                markersize=4.5,
-                label=label,
-                zorder=2.7,
-            )
+            look = style.MET | {"marker": "o" if len(run) == 1 else "", "markersize": 4.5}
+            self.panel.ax.plot(*self.path(curve, run), label=label, **look)
             label = "_"
 
     def bounds(self, plane: Plane, what: str) -> None:
@@ -288,16 +248,8 @@ class _View:
             path = self.plane_of(curve).path(*zip(*ends, strict=True), roc=self.roc)
             self.panel.ax.plot(*path, color=style.ORANGE, linewidth=1.2, zorder=3.5)
         share, _, recall, fpr, precision = np.array(atoms, np.float64).T
-        self.panel.ax.scatter(
-            *self.place(recall, precision, fpr),
-            s=18.0 + 60.0 * share,
-            marker="x",
-            color=style.ORANGE,
-            linewidths=1.6,
-            zorder=4,
-            clip_on=False,
-            label="its thresholds",
-        )
+        at, size = self.place(recall, precision, fpr), 18.0 + 60.0 * share
+        self.panel.ax.scatter(*at, s=size, label="its thresholds", **style.DRAWN)
 
 
 def _caption(view: _View, goal: Goal) -> str:
@@ -369,23 +321,20 @@ def plot_objective(
     'cost per 10,000 rows'
     >>> plt.close(display.figure_)
     """
-    none = (
-        "the objective at every threshold is known where two classes are decided by one threshold "
-        "for all rows"
-    )
     if value is None and isinstance(points, Facts):
         value = points.objective.value
-    found, goal = style.numbers_of(points, goal, "operating", "points", none)
+    found, goal = style.numbers_of(points, goal, "operating")
     if len(found.curves) != 1 or not found.curves[0].objective:
-        raise InputError(none)
+        raise InputError(
+            "the objective at every threshold is known where two classes are decided by one "
+            "threshold for all rows"
+        )
     (curve,), asked = found.curves, as_goal(goal)
     x, y = np.array(curve.accepted), np.array(curve.objective)
     (panel,) = style.panels(ax, (7.4, 4.0))
     scale = style.scale_of(str(asked.objective))
     drawn = np.where(np.isfinite(y), y, np.nan)
-    panel.line(
-        x, drawn, color=style.BLUE, linewidth=style.LINE, label="every threshold", zorder=2.5
-    )
+    panel.line(x, drawn, label="every threshold", zorder=2.5, **style.CURVE)
     panel.finish("share of rows accepted, and the score from which on", scale.words, y=scale)
     panel.ax.set_xlim(-0.01, 1.01)
     _leave_room(panel.ax, drawn, *style.range_of_text(str(asked.objective)))
@@ -446,7 +395,7 @@ def _shade_allowed(panel: Panel, x: Floats, met: Any) -> None:
     for i, end in edges.reshape(-1, 2):
         # A cut-off by itself is as wide as a line.
         low, high = x[i], max(x[end - 1], x[i] + 0.004)
-        panel.ax.axvspan(low, high, color=style.GREEN, zorder=0.5, **style.SHADE)
+        panel.ax.axvspan(low, high, **style.ALLOWED)
         for edge in (low, high):
             panel.ax.axvline(edge, **style.ASKED | {"linewidth": 0.7})
         if high - low > widest[1] - widest[0]:
@@ -506,14 +455,7 @@ def plot_deferral(
     'share of rows decided'
     >>> plt.close(display.figure_)
     """
-    found, goal = style.numbers_of(
-        points,
-        goal,
-        "deferral",
-        "points",
-        "the report holds no errors by share decided: it has them where the goal defers, "
-        "and a rule was measured on rows with scores and labels",
-    )
+    found, goal = style.numbers_of(points, goal, "deferral")
     wrong: float | None = None
     share: float | None = None
     left_out = []
@@ -551,8 +493,7 @@ def plot_deferral(
         panel.asked(share, upright=True, span=(0.0, top))
     if wrong is not None or share is not None:
         high = top if wrong is None else min(wrong, top)
-        ends = [share or 0.0, 1.0]
-        panel.ax.fill_between(ends, -0.02 * top, high, color=style.GREEN, zorder=0.5, **style.SHADE)
+        panel.ax.fill_between([share or 0.0, 1.0], -0.02 * top, high, **style.ALLOWED)
     if wrong is not None:
         anchors, ways = [(x, wrong) for x in (0.02, 0.3, 0.5)], [(1, 0.6), (1, -0.6)]
         panel.words(f"asked: at most {SHARE.text(wrong)} wrong", anchors, style.INK, ways=ways)

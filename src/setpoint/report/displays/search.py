@@ -58,13 +58,15 @@ def plot_convergence(
     ['F1', 'violation']
     >>> plt.close(display.figure_)
     """
-    none = (
-        "there is no trace: exact solvers of two classes have none. Searches over posteriors of "
-        "three classes and more, or with another `solver`, record each call"
-    )
-    steps, goal = style.numbers_of(trace, goal, "trace", "steps", none)
+    steps: Any = trace
+    if isinstance(trace, Facts):
+        section, goal = trace.section("trace"), trace.goal
+        steps = () if section is None else section.steps
     if not len(steps):
-        raise InputError(none)
+        raise InputError(
+            "there is no trace: exact solvers of two classes have none. Searches over posteriors "
+            "of three classes and more, or with another `solver`, record each call"
+        )
     if any(len(t) < 4 for t in steps):
         raise InputError("`trace` holds records (call, objective, bound, violation)")
     calls, objective, bound, violation = np.array([[*map(float, tuple(t)[:4])] for t in steps]).T
@@ -96,40 +98,16 @@ def _objective(
     panel: Panel, calls: Floats, objective: Floats, bound: Floats, violation: Floats
 ) -> None:
     """The best rule so far, what no rule passes, and the gap between them."""
-    steps: Any = {"drawstyle": "steps-post", "marker": "o" if len(calls) == 1 else ""}
-    panel.ax.plot(
-        calls,
-        objective,
-        color=style.BLUE,
-        linewidth=style.LINE,
-        label="best rule so far",
-        zorder=3,
-        **steps,
-    )
+    look = style.STEPS | {"marker": "o" if len(calls) == 1 else ""}
+    curve = style.CURVE | look | {"zorder": 3}
+    panel.ax.plot(calls, objective, label="best rule so far", **curve)
     known = np.isfinite(bound)
     if not known.any():
         return
-    panel.ax.plot(
-        calls,
-        bound,
-        color=style.INK,
-        linewidth=1.2,
-        linestyle=(0, (5, 2)),
-        label="no rule passes",
-        zorder=2.5,
-        **steps,
-    )
-    panel.ax.fill_between(
-        calls,
-        objective,
-        bound,
-        # A rule that violates a constraint may lie beyond the bound.
-        where=(known & (violation <= SATISFIED)).tolist(),
-        step="post",
-        color=style.BLUE,
-        label="gap",
-        **style.SHADE,
-    )
+    panel.ax.plot(calls, bound, label="no rule passes", **style.BOUND | look)
+    # A rule that violates a constraint may lie beyond the bound.
+    gap: Any = {"where": known & (violation <= SATISFIED), "step": "post", "label": "gap"}
+    panel.ax.fill_between(calls, objective, bound, **style.SHADED | gap)
 
 
 def _holding(bound: Floats, objective: Floats, violation: Floats, goal: Goal | None) -> Floats:
@@ -145,15 +123,8 @@ def _holding(bound: Floats, objective: Floats, violation: Floats, goal: Goal | N
 def _violation(panel: Panel, calls: Floats, violation: Floats, alpha: float = 1.0) -> None:
     """Logarithmic above what counts as met, linear below."""
     ax, worst = panel.ax, np.where(np.isfinite(violation), violation, np.nan)
-    ax.plot(
-        calls,
-        worst,
-        color=style.MUTED,
-        drawstyle="steps-post",
-        linewidth=1.2,
-        alpha=alpha,
-        zorder=2,
-    )
+    look = style.STEPS | {"color": style.MUTED, "linewidth": 1.2, "zorder": 2}
+    ax.plot(calls, worst, alpha=alpha, **look)
     top = max(float(np.nanmax(worst)), 1e-6) * 3.0
     ax.set_yscale("symlog", linthresh=SATISFIED, linscale=0.5)
     ax.set_ylim(0.0, top)
@@ -213,17 +184,9 @@ def plot_rule_path(
         ("not tested any more", slice(n + 1, None), style.MUTED, "o"),
     ):
         if len(x[part]):
-            panel.ax.plot(
-                x[part],
-                y[part],
-                color=ink,
-                marker=marker,
-                markerfacecolor="none" if ink == style.MUTED else ink,
-                linestyle="",
-                markersize=5,
-                label=label,
-                zorder=2,
-            )
+            filled = "none" if ink == style.MUTED else ink
+            look: Any = {"color": ink, "markerfacecolor": filled, "markersize": 5, "zorder": 2}
+            panel.ax.plot(x[part], y[part], marker, label=label, **look)
     # Safe rules on the left, bold ones on the right.
     low, high = x.min(), x.max()
     room = 0.05 * max(high - low, 1.0)

@@ -50,31 +50,31 @@ SMALL, TICK, NAME = 9.5, 10.0, 10.5
 LINE, THIN = 1.8, 1.1
 """Widths of lines in points: curves, and what they are compared with."""
 
-SHADE: dict[str, Any] = {"alpha": 0.16, "linewidth": 0}
-"""How little ink there is in what is shaded."""
+Look: TypeAlias = dict[str, Any]
 
-ASKED: dict[str, Any] = {"color": INK, "linewidth": THIN, "linestyle": (0, (4, 3)), "zorder": 2.1}
+CURVE: Look = {"color": BLUE, "linewidth": LINE}
+HULL: Look = {"color": MUTED, "linewidth": THIN, "linestyle": (0, (1.5, 1.5)), "zorder": 2.2}
+ASKED: Look = {"color": INK, "linewidth": THIN, "linestyle": (0, (4, 3)), "zorder": 2.1}
 """A bound that is asked for."""
+BOUND: Look = {"color": INK, "linewidth": 1.2, "linestyle": (0, (5, 2)), "zorder": 2.5}
+"""What no rule passes."""
+MET: Look = {"color": BLUE, "linewidth": 3.6, "solid_capstyle": "round", "zorder": 2.7}
+"""Thresholds that meet the whole goal."""
+SHADED: Look = {"color": BLUE, "alpha": 0.16, "linewidth": 0}
+"""Between a curve and its limit."""
+ALLOWED: Look = {"color": GREEN, "alpha": 0.16, "linewidth": 0, "zorder": 0.5}
+STEPS: Look = {"drawstyle": "steps-post"}
+"""What holds until the next point."""
 
-RULE: dict[str, Any] = {
-    "s": 78.0,
-    "facecolors": ORANGE,
-    "edgecolors": PAPER,
-    "linewidths": 1.2,
-    "zorder": 5,
-    "label": "the rule",
-}
-"""The rule: a full dot."""
+FULL: Look = {"edgecolors": PAPER, "linewidths": 1.2, "zorder": 5, "clip_on": False}
+HOLLOW: Look = {"facecolors": PAPER, "linewidths": 1.8, "zorder": 4.8, "clip_on": False}
+RULE: Look = FULL | {"s": 78.0, "facecolors": ORANGE, "label": "the rule"}
+DEPLOYED: Look = HOLLOW | {"s": 58.0, "edgecolors": INK, "label": "deployed model"}
+DRAWN: Look = {"color": ORANGE, "marker": "x", "linewidths": 1.6, "zorder": 4, "clip_on": False}
+"""What a rule draws from."""
 
-DEPLOYED: dict[str, Any] = {
-    "s": 58.0,
-    "facecolors": PAPER,
-    "edgecolors": INK,
-    "linewidths": 1.8,
-    "zorder": 4.8,
-    "label": "deployed model",
-}
-"""The deployed model: a hollow dot."""
+NOTE: Look = {"fontsize": SMALL, "va": "center"}
+"""Words that stand where they are put."""
 
 LINES: tuple[tuple[str, Any], ...] = (
     (BLUE, "-"),
@@ -208,6 +208,17 @@ _WAYS = (
 """Where words may stand, seen from their mark; the first of equals is taken."""
 
 
+_LEGEND: Look = {
+    "frameon": False,
+    "labelcolor": INK,
+    "fontsize": SMALL,
+    "title_fontsize": SMALL,
+    "alignment": "left",
+    "handlelength": 1.7,
+    "columnspacing": 1.0,
+}
+
+
 @dataclass(frozen=True)
 class Display:
     """A picture that was drawn.
@@ -287,14 +298,29 @@ def panels(
     return [Panel(figure.add_subplot(grid[i, 0])) for i in range(len(heights))]
 
 
-def numbers_of(source: Any, goal: Any, section: str, field: str, none: str) -> tuple[Any, Any]:
+_NUMBERS = {
+    "operating": (
+        "points",
+        "operating points: it has them where two classes are decided by thresholds on one score",
+    ),
+    "deferral": (
+        "points",
+        "errors by share decided: it has them where the goal defers, and a rule was measured on "
+        "rows with scores and labels",
+    ),
+    "frontiers": ("items", "frontier: setpoint.frontier finds one"),
+}
+"""Sections of a report, the field with a picture's numbers, and what a report without one lacks."""
+
+
+def numbers_of(source: Any, goal: Any, section: str) -> tuple[Any, Any]:
     """What a picture shows and its goal: those of a report, or as they are given."""
     require_matplotlib()
     if not isinstance(source, Facts):
         return source, goal
-    found = source.section(section)
+    found, (field, none) = source.section(section), _NUMBERS[section]
     if found is None:
-        raise InputError(none)
+        raise InputError(f"the report holds no {none}")
     return getattr(found, field), source.goal
 
 
@@ -359,20 +385,8 @@ class Panel:
             name = self.ax.get_ylabel()
             up = 1.0 + (14.0 * (name.count("\n") + 1 if name else 0)) / (72.0 * self._inches()[1])
             where = {"loc": "lower left", "bbox_to_anchor": (0.0, up), "borderaxespad": 0.3}
-        out = self.ax.legend(
-            list(shown.values())[::-1],
-            list(shown)[::-1],
-            frameon=False,
-            labelcolor=INK,
-            fontsize=SMALL,
-            ncols=columns,
-            title=title or None,
-            title_fontsize=SMALL,
-            alignment="left",
-            handlelength=1.7,
-            columnspacing=1.0,
-            **where,
-        )
+        look = _LEGEND | where | {"ncols": columns, "title": title or None}
+        out = self.ax.legend(list(shown.values())[::-1], list(shown)[::-1], **look)
         out.get_title().set_color(INK)
         for text in [out.get_title(), *out.get_texts()]:
             text.set_parse_math(False)
@@ -383,19 +397,8 @@ class Panel:
             return
         if self.mode == "roomy":  # about 15 small characters an inch
             width = max(24, int(15.0 * self._inches()[0]))
-        self.ax.annotate(
-            wrapped(text, width),
-            xy=(0.0, 0.0),
-            xycoords=self.ax.transAxes,
-            xytext=(0.0, -below),
-            textcoords="offset points",
-            ha="left",
-            va="top",
-            color=MUTED,
-            fontsize=SMALL,
-            annotation_clip=False,
-            parse_math=False,
-        )
+        look = {"xycoords": self.ax.transAxes, "annotation_clip": False}
+        self._write(wrapped(text, width), (0.0, 0.0), (0.0, -below), (1, -1), MUTED, look)
 
     def _inches(self) -> Floats:
         """About the size of the axes, before a layout has made room around them."""
@@ -425,9 +428,9 @@ class Panel:
         (self.ax.axvline if upright else self.ax.axhline)(level, **ASKED)
         self.avoid(*(([level] * 2, span) if upright else (span, [level] * 2)))
 
-    def dot(self, x: float, y: float, look: dict[str, Any], words: str) -> None:
+    def dot(self, x: float, y: float, look: Look, words: str) -> None:
         """A dot, with words beside it in its ink."""
-        self.ax.scatter([x], [y], clip_on=False, **look)
+        self.ax.scatter([x], [y], **look)
         self.words(words, [(x, y)], ORANGE if look is RULE else INK)
 
     def avoid(self, x: Any, y: Any) -> None:
@@ -463,21 +466,28 @@ class Panel:
                     best = (cost, corner, anchor, way)
         if best is None or best[0] > most:
             return
-        _, corner, anchor, (dx, dy) = best
+        _, corner, anchor, way = best
         self._boxes.append((corner - 3.0, corner + box + 3.0))
-        self.ax.annotate(
-            text,
-            anchor,
-            xytext=(_NEAR * dx, _NEAR * dy),
-            textcoords="offset points",
-            ha="left" if dx > 0 else "right" if dx < 0 else "center",
-            va="bottom" if dy > 0 else "top" if dy < 0 else "center",
-            color=ink,
-            fontsize=SMALL,
-            parse_math=False,
-            zorder=6,
-            bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.7, "pad": 0.6},
-        )
+        paper = {"facecolor": PAPER, "edgecolor": "none", "alpha": 0.7, "pad": 0.6}
+        shift = (_NEAR * way[0], _NEAR * way[1])
+        self._write(text, anchor, shift, way, ink, {"zorder": 6, "bbox": paper})
+
+    def _write(
+        self,
+        text: str,
+        at: tuple[float, float],
+        shift: tuple[float, float],
+        way: tuple[float, float],
+        ink: str,
+        more: Look,
+    ) -> None:
+        """Small words, some points away from a place, on one side of it."""
+        side = {
+            "ha": "left" if way[0] > 0 else "right" if way[0] < 0 else "center",
+            "va": "bottom" if way[1] > 0 else "top" if way[1] < 0 else "center",
+        }
+        look: Look = {"textcoords": "offset points", "fontsize": SMALL, "parse_math": False}
+        self.ax.annotate(text, at, xytext=shift, color=ink, **look | side | more)
 
     def _on_paper(self, at: Any) -> Floats:
         """Points (..., 2) of the data in points of the paper, from the lower left corner."""
