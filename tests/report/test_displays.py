@@ -243,3 +243,12 @@ def test_convergence_errors():
 def test_convergence_of_an_exact_solver(fitted):
     with pytest.raises(ValueError, match="exact solvers"):
         plot_convergence(fitted[0].goal_report_)
+
+
+@pytest.mark.parametrize(
+    "plot",
+    [plot_operating, plot_objective, plot_deferral, plot_frontier, plot_groups, plot_convergence],
+)
+def test_a_classifier_is_not_a_report(plot):
+    with pytest.raises(TypeError, match=r"clf.evaluate\(X, y\) returns.*got LogisticRegression"):
+        plot(LogisticRegression())

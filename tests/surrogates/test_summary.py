@@ -264,6 +264,8 @@ def test_axes_given_hold_the_metric_alone():
 
 
 def test_bad_arguments():
+    with pytest.raises(TypeError, match="`summary` is the adaptive part of a report, got str"):
+        plot_surrogate_path("no")
     with pytest.raises(ValueError, match="the search made no step"):
         plot_surrogate_path(replace(adaptive_summary(), path=()))
     with pytest.raises(ValueError, match="is not on a search over surrogates"):

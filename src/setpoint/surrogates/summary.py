@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.errors import InputError
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import BlackBoxMetric, Expression, Goal, as_goal
 from setpoint.report import SIZE, Display, Facts, Picture, Section, cleaned, number, style
 
@@ -145,25 +145,6 @@ class AdaptiveSummary(Section):
         own = (step for step in self.path if step.start == self.start)
         return max(own, key=lambda step: sense * step.value, default=None)
 
-    def bands(self) -> list[tuple[str, Floats]]:
-        """Names and shares (m,) of the surrogates along the best path, those of few pooled."""
-        steps = [step for step in self.path if step.start == self.start]
-        if not steps or len(self.surrogates) < 2:
-            return []
-        shares = np.array([step.weights for step in steps])
-        names = [_broken(name) for name in self.surrogates]
-        if len(names) <= _MOST_BANDS:
-            return list(zip(names, shares.T, strict=True))
-        large = np.sort(np.argsort(-shares.mean(axis=0), kind="stable")[: _MOST_BANDS - 1])
-        rest = np.setdiff1d(np.arange(len(names)), large)
-        pooled = (f"{len(rest)} others", shares[:, rest].sum(axis=1))
-        return [*((names[k], shares[:, k]) for k in large), pooled]
-
-    def heights(self) -> tuple[float, ...]:
-        """Inches of the panels of a picture: what the names of the surrogates need."""
-        lines = [1 + name.count("\n") for name, _ in self.bands()]
-        return (2.4, max(1.3, _LINE * sum(lines) + 0.1)) if lines else (2.4,)
-
     def pictures(self, facts: Facts) -> Iterator[Picture]:
         """The metric along the search, and the weights along its best path."""
         if not self.path:
@@ -178,7 +159,7 @@ class AdaptiveSummary(Section):
             "below, the weights of the surrogates along the best path.",
             "Each mark is one model, the dashed line the baseline: a model with a cut-off and no "
             "search. Below, what the models of the best path weighed more and less.",
-            (SIZE[0], _AXES + sum(found.heights())),
+            (SIZE[0], _AXES + sum(_heights(found))),
             panels=True,
         )
 
@@ -338,10 +319,13 @@ def plot_surrogate_path(
                 "the report is not on a search over surrogates, and only such a search has a path"
             )
         goal, summary = summary.goal, found
-    assert isinstance(summary, AdaptiveSummary)
+    if not isinstance(summary, AdaptiveSummary):
+        raise InputTypeError(
+            f"`summary` is the adaptive part of a report, got {type(summary).__name__}"
+        )
     if not summary.path:
         raise InputError("the search made no step: there is no path to draw")
-    heights = summary.heights()
+    heights = _heights(summary)
     panels = style.panels(ax, (6.4, 1.2 + sum(heights)), heights)
     top, bottom = panels[0], panels[-1]
     _metric(top.ax, summary)
@@ -416,9 +400,30 @@ def _metric(ax: Axes, summary: AdaptiveSummary) -> None:
     ax.set_xlim(ax.get_xlim())
 
 
+def _bands(summary: AdaptiveSummary) -> list[tuple[str, Floats]]:
+    """Names and shares (m,) of the surrogates along the best path, those of few pooled."""
+    steps = [step for step in summary.path if step.start == summary.start]
+    if not steps or len(summary.surrogates) < 2:
+        return []
+    shares = np.array([step.weights for step in steps])
+    names = [_broken(name) for name in summary.surrogates]
+    if len(names) <= _MOST_BANDS:
+        return list(zip(names, shares.T, strict=True))
+    large = np.sort(np.argsort(-shares.mean(axis=0), kind="stable")[: _MOST_BANDS - 1])
+    rest = np.setdiff1d(np.arange(len(names)), large)
+    pooled = (f"{len(rest)} others", shares[:, rest].sum(axis=1))
+    return [*((names[k], shares[:, k]) for k in large), pooled]
+
+
+def _heights(summary: AdaptiveSummary) -> tuple[float, ...]:
+    """Inches of the panels: what the names of the surrogates need."""
+    lines = [1 + name.count("\n") for name, _ in _bands(summary)]
+    return (2.4, max(1.3, _LINE * sum(lines) + 0.1)) if lines else (2.4,)
+
+
 def _weights(ax: Axes, summary: AdaptiveSummary) -> None:
     """Stacked shares; each holds until the path moves on. Names to the right, a line to each."""
-    bands = summary.bands()
+    bands = _bands(summary)
     used = [step.used for step in summary.path if step.start == summary.start]
     x = np.array([*used, ax.get_xlim()[1]])
     shares = np.array([np.append(share, share[-1]) for _, share in bands])

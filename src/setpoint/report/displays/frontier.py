@@ -84,7 +84,7 @@ def plot_frontier(
     """
     if isinstance(frontier, Mapping):
         return _several(frontier, points or {}, goal, ax)
-    found, _ = style.numbers_of(frontier, None, "frontiers")
+    found, _ = style.numbers_of(frontier, None, "frontiers", Frontier)
     return _one(found if isinstance(found, Frontier) else found[0], ax)
 
 

@@ -84,6 +84,7 @@ def plot_groups(
     ['sex = f  (3)', 'sex = m  (3)']
     >>> plt.close(display.figure_)
     """
+    style.check_source(rows, Sequence)
     if isinstance(rows, Facts):
         goal, level = rows.goal, rows.level
         rows = [group for group in rows.groups if group.compared]
@@ -110,9 +111,8 @@ def plot_groups(
 def _of(rows: Sequence[GroupRow], metric: str) -> list[GroupRow]:
     """The metric's rows, those of the same columns together."""
     own = [row for row in rows if row.metric == metric]
-    columns = [tuple(c for c, _ in row.columns) for row in own]
-    order = list(dict.fromkeys(columns))
-    return [r for key in order for r, c in zip(own, columns, strict=True) if c == key]
+    order = list(dict.fromkeys(tuple(c for c, _ in row.columns) for row in own))
+    return sorted(own, key=lambda row: order.index(tuple(c for c, _ in row.columns)))
 
 
 def _draw(

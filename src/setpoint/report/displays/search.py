@@ -58,6 +58,7 @@ def plot_convergence(
     ['F1', 'violation']
     >>> plt.close(display.figure_)
     """
+    style.check_source(trace, Sequence)
     steps: Any = trace
     if isinstance(trace, Facts):
         section, goal = trace.section("trace"), trace.goal

@@ -313,9 +313,19 @@ _NUMBERS = {
 """Sections of a report, the field with a picture's numbers, and what a report without one lacks."""
 
 
-def numbers_of(source: Any, goal: Any, section: str) -> tuple[Any, Any]:
-    """What a picture shows and its goal: those of a report, or as they are given."""
+def check_source(source: Any, kind: type) -> None:
+    """Refuse what no picture can be drawn of, such as a classifier."""
     require_matplotlib()
+    if not isinstance(source, (Facts, kind)):
+        raise InputTypeError(
+            "a picture is drawn of a report, such as clf.evaluate(X, y) returns, or of a "
+            f"{kind.__name__}; got {type(source).__name__}"
+        )
+
+
+def numbers_of(source: Any, goal: Any, section: str, kind: type) -> tuple[Any, Any]:
+    """What a picture shows and its goal: those of a report, or as they are given."""
+    check_source(source, kind)
     if not isinstance(source, Facts):
         return source, goal
     found, (field, none) = source.section(section), _NUMBERS[section]
