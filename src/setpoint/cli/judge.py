@@ -510,12 +510,12 @@ def plan(
             wanted, data, target=target, prediction=prediction, pos_label=positive,
             baseline=baseline, datasets=files, reading=reading, journal=session,
         )  # fmt: skip
-    from setpoint.estimators import RowsNeededDisplay, rows_needed
+    from setpoint.estimators import rows_needed
 
     with session.step("counting rows"), session.warnings_as_notes():
         found = rows_needed(wanted, confidence=confidence, power=power, **pilot)
     if picture is not None:
-        shell.draw(picture, RowsNeededDisplay(found).plot)
+        shell.draw(picture, found.plot)
     _say(found, data, model, picture, files, as_json)
     raise click.exceptions.Exit(shell.SHOWN if found.rows is not None else shell.FAILED)
 

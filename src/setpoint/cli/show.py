@@ -480,9 +480,7 @@ def monitor(
         with shell.writing(state), whole_file(state) as file:
             file.write(json.dumps(found.to_dict(), sort_keys=True).encode("utf-8"))
     if picture is not None:
-        from setpoint.estimators import MonitorDisplay
-
-        shell.draw(picture, MonitorDisplay(found).plot)
+        shell.draw(picture, found.plot)
     if as_json:
         paths = {"model": model, "data": data, "state": state, "picture": picture}
         shell.print_json(_as_json(found, judged, before), paths)

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         to_bytes,
         unpack,
     )
-    from setpoint.estimators.monitoring import Alarm, Monitor, MonitorDisplay
+    from setpoint.estimators.monitoring import Alarm, Monitor
     from setpoint.estimators.persistence import (
         TRUSTED_TYPES,
         ModelFileError,
@@ -73,7 +73,6 @@ if TYPE_CHECKING:
     from setpoint.estimators.planning import (
         Needed,
         RowsNeeded,
-        RowsNeededDisplay,
         rows_needed,
         weights_for_prior,
     )
