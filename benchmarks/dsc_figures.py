@@ -19,7 +19,7 @@ from dsc_data import Found, Measured, Task, a9a
 from dsc_peers import at_zero, blended, covariance_path, scored, thresholded
 from fofo_figures import apart
 
-from setpoint.report.displays.style import BLUE, INK, MUTED, ORANGE, finish
+from setpoint.report.displays.style import BLUE, INK, MUTED, ORANGE, Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,7 +79,7 @@ def panel(ax: Axes, curves: dict[str, tuple[Any, Any]], title: str, x: str, y: s
         ax.plot(xs, ys, marker="o", markersize=3.0, zorder=3, **LINES[name])
     if "less" in y:
         ax.axhline(0.0, color=INK, linewidth=0.8, zorder=2)
-    finish(ax, x, y)
+    Panel(ax).finish(x, y)
     ax.set_title(title, loc="left", fontsize=10.5, color=INK)
     low, high = ax.get_ylim()
     ends = {name: np.max(xs) for name, (xs, _) in curves.items()}

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import PlugInClassifier, evaluate, weights_for_prior
-from setpoint.report import OperatingPointDisplay
+from setpoint.report import plot_operating
 
 
 def cases(n, share, rng):
@@ -44,7 +44,7 @@ def main():
     print(f"in a bad week {clf.predict(X_week).mean():.3f} are reported", end=", ")
     print(f"after adapt {clf.adapt(X_week).predict(X_week).mean():.3f}")
 
-    return [OperatingPointDisplay.from_estimator(weighted, X_real, y_real).figure_]
+    return [plot_operating(weighted.evaluate(X_real, y_real)).figure_]
 
 
 if __name__ == "__main__":

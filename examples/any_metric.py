@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import AdaptiveSurrogateClassifier, BlackBox, PlugInClassifier
-from setpoint.surrogates import SurrogatePathDisplay
+from setpoint.surrogates import plot_surrogate_path
 
 
 def profit(y_true, y_pred, worth):
@@ -38,7 +38,7 @@ def main():
         report = clf.evaluate(X_new, y_new, sensitive_features=columns_new)
         print(f"{name:<16}{report.objective.value:.2f} on new rows")
 
-    return [SurrogatePathDisplay.from_estimator(trained).plot().figure_]
+    return [plot_surrogate_path(trained.goal_report_).figure_]
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 from setpoint import evaluate, solve
-from setpoint.report import OperatingPointDisplay
+from setpoint.report import plot_operating
 
 ROWS = 10_000_000
 GOAL = "maximize recall subject to precision >= 0.5 and recall.difference(channel) <= 0.1"
@@ -54,7 +54,7 @@ def main():
             GOAL, decided, y_true="label", y_pred="decision", sensitive_features=["channel"]
         )
         print("Counted as SQL:", again.objective.value == solution.report.objective.value)
-    return [OperatingPointDisplay.from_report(solution.report).figure_]
+    return [plot_operating(solution.report).figure_]
 
 
 if __name__ == "__main__":

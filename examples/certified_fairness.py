@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import Monitor, PlugInClassifier
-from setpoint.report import GroupRatesDisplay
+from setpoint.report import plot_groups
 
 GOAL = "maximize accuracy subject to recall.difference(age) <= 0.1"
 
@@ -42,7 +42,7 @@ def main():
         monitor.update(X_month, y_month, sensitive_features={"age": age_month})
         print(f"month {month}: {monitor.lines()[0]}")
     print(*monitor.alarms_, sep="\n")
-    return [GroupRatesDisplay.from_report(report).figure_]
+    return [plot_groups(report).figure_]
 
 
 if __name__ == "__main__":

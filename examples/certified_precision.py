@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import FewRowsWarning, NotCertifiable, PlugInClassifier
-from setpoint.report import OperatingPointDisplay
+from setpoint.report import plot_operating
 
 GOAL = "maximize recall subject to precision >= 0.7"
 
@@ -51,7 +51,7 @@ def main():
         broken = f"{(precision < 0.7).sum():>2} of {len(pairs)} draws"
         print(f"{name:<10} precision below 0.7 in {broken}, mean recall {recall.mean():.3f}")
     print(f"{refused} draws were refused\n\nThe last one\n{clf.goal_report_}")
-    return [OperatingPointDisplay.from_report(clf.goal_report_).figure_]
+    return [plot_operating(clf.goal_report_).figure_]
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 
 from setpoint import PlugInClassifier, frontier, minimize
 from setpoint.metrics import cost, predicted_rate
-from setpoint.report import FrontierDisplay
+from setpoint.report import plot_frontier
 
 
 def main():
@@ -36,7 +36,7 @@ def main():
     print("\nplaces for   cost a case")
     for share in (0.01, 0.02, 0.03, 0.05, 0.1):
         print(f"{share:>10.0%}   {found.at(share):.2f}")
-    return [FrontierDisplay(found).plot().figure_]
+    return [plot_frontier(found).figure_]
 
 
 if __name__ == "__main__":

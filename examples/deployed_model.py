@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 from setpoint import PlugInClassifier, frontier
-from setpoint.report import FrontierDisplay
+from setpoint.report import plot_frontier
 
 
 def main():
@@ -44,7 +44,7 @@ def main():
     print(f"the new model at threshold 0.5 would change {free:.1%} of the decisions")
 
     found = frontier(clf, vary="churn")
-    return [FrontierDisplay(found).plot().figure_]
+    return [plot_frontier(found).figure_]
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 from setpoint import PlugInClassifier, evaluate
-from setpoint.report import GroupRatesDisplay
+from setpoint.report import plot_groups
 
 
 def applicants(n, rng):
@@ -46,7 +46,7 @@ def main():
         recalls = ", ".join(f"{g.columns[0][1]} {g.value:.3f}" for g in compared)
         print(f"{name:<15} accuracy {report.objective.value:.3f}, recall of {recalls}")
         print(f"{'':<15} a gap of 0.05 at most: {report.verdict}")
-        GroupRatesDisplay.from_report(report, ax=ax)
+        plot_groups(report, ax=ax)
         ax.set_title(name, loc="right")
         ax.set_xlim(0.65, 1.0)
     return [figure]

@@ -9,7 +9,6 @@ drawn again and again, and half as many: how often do they show what they were b
 import numpy as np
 
 from setpoint import evaluate, rows_needed
-from setpoint.estimators import RowsNeededDisplay
 
 GOAL = "maximize precision subject to recall >= 0.9"
 PRIOR, RECALL, FALSE_POSITIVE_RATE = 0.1, 0.93, 0.03
@@ -32,7 +31,7 @@ def main():
         shown = sum(report.verdict == "shown" for report in reports)
         print(f"{rows:>6,} rows show the bound in {shown / 200:.0%} of 200 draws")
 
-    return [RowsNeededDisplay(plan).plot().figure_]
+    return [plan.plot().figure_]
 
 
 if __name__ == "__main__":

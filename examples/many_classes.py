@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 from setpoint import PlugInClassifier, evaluate
-from setpoint.report import ConvergenceDisplay
+from setpoint.report import plot_convergence
 
 
 def main():
@@ -48,7 +48,7 @@ def main():
         value, off = found.objective.value, found.constraints[0].value
         print(f"{name}: harmonic mean {value:.3f}, largest difference of a share {off:.3f}")
 
-    return [ConvergenceDisplay.from_report(report).figure_]
+    return [plot_convergence(report).figure_]
 
 
 if __name__ == "__main__":

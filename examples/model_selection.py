@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import GaussianNB
 
 from setpoint import PlugInClassifier
-from setpoint.report import OperatingPointDisplay
+from setpoint.report import plot_operating
 
 
 def main():
@@ -40,7 +40,7 @@ def main():
     for name, model in models.items():
         print(f"  {name:<19} {cross_val_score(model, X, y, cv=3).mean():.3f}")
 
-    display = OperatingPointDisplay.from_report(clf.goal_report_)
+    display = plot_operating(clf.goal_report_)
     return [display.figure_]
 
 

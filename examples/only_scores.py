@@ -9,7 +9,7 @@ model.
 import numpy as np
 
 from setpoint import solve
-from setpoint.report import OperatingPointDisplay
+from setpoint.report import plot_operating
 from setpoint.rules import Rule
 
 
@@ -39,7 +39,7 @@ def main():
     for p, label in zip(today, classes[rule.decide(-today)], strict=True):
         print(f"{p:.0f} points: {label}")
 
-    return [OperatingPointDisplay.from_report(solution.report).figure_]
+    return [plot_operating(solution.report).figure_]
 
 
 if __name__ == "__main__":

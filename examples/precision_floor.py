@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 
 from setpoint import PlugInClassifier, evaluate
-from setpoint.report import OperatingPointDisplay
+from setpoint.report import plot_operating
 
 
 def main():
@@ -38,7 +38,7 @@ def main():
         print(f"{name:<14} recall {report.objective.value:.3f}, precision {reached:.3f}", end="")
         print(f", a floor of 0.7 is {report.verdict}")
 
-    return [OperatingPointDisplay.from_estimator(clf, X_test, y_test).figure_]
+    return [plot_operating(clf.evaluate(X_test, y_test)).figure_]
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from setpoint import PlugInClassifier, frontier
-from setpoint.report import FrontierDisplay
+from setpoint.report import plot_frontier
 
 
 def main():
@@ -29,7 +29,7 @@ def main():
         print(f"{floor:>9.2f}  {found.at(floor):.3f}")
     print(f"the strictest floor that can be met: {found.bounds[-1]:.3f}")
 
-    return [FrontierDisplay(found).plot().figure_]
+    return [plot_frontier(found).figure_]
 
 
 if __name__ == "__main__":

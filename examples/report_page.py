@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 from setpoint import PlugInClassifier
-from setpoint.report import OperatingPointDisplay
+from setpoint.report import plot_operating
 
 
 def main():
@@ -41,7 +41,7 @@ def main():
     print(f"\n{path.name}: {len(page) // 1000} kB, {page.count('<figure')} pictures")
     print("scripts:", "<script" in page)
 
-    return [OperatingPointDisplay.from_report(held_out).figure_]
+    return [plot_operating(held_out).figure_]
 
 
 if __name__ == "__main__":

@@ -1,19 +1,17 @@
-"""MonitorDisplay: a line a statement, and the line of the alarm."""
+"""Monitor.plot: a line a statement, and the line of the alarm."""
 
 import matplotlib as mpl
 import numpy as np
-import pytest
 from matplotlib.figure import Figure
 
 from setpoint import Monitor
-from setpoint.estimators import MonitorDisplay
 from setpoint.estimators.monitoring import LOWEST, MOST
 
 mpl.use("agg")
 
 
 def plotted(monitor):
-    return MonitorDisplay(monitor).plot(Figure().subplots()).ax_
+    return monitor.plot(Figure().subplots()).ax_
 
 
 def test_lines_are_the_wealths_of_the_picture():
@@ -49,8 +47,6 @@ def test_of_many_statements_those_nearest_to_the_alarm():
     assert all(f"(g = {v})" in " ".join(labels) for v in "abc")
 
 
-def test_before_any_row_and_of_something_else():
+def test_before_any_row():
     monitor = Monitor(goal="maximize recall subject to precision >= 0.9", classes=[0, 1])
     assert len(plotted(monitor).get_lines()) == 2
-    with pytest.raises(TypeError, match="`monitor` is a Monitor, got int"):
-        MonitorDisplay(3)

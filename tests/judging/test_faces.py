@@ -7,7 +7,6 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from setpoint import Deployed, ModelComparison, compare
-from setpoint.judging import ModelComparisonDisplay
 from setpoint.report import Header
 
 R = np.random.default_rng(0)
@@ -64,15 +63,13 @@ def test_picture_has_a_line_for_scores_and_a_dot_for_each_model():
         "precision at least", "best recall"
     )  # fmt: skip
     plt.close(display.figure_)
-    plain = ModelComparisonDisplay(found("f1")).plot(Figure())
+    plain = found("f1").plot(Figure())
     assert "asked" not in plain.ax_.get_legend_handles_labels()[1]
     only = compare(GOAL, {"today": TODAY, "new": Y}, None, Y)
-    assert ModelComparisonDisplay(only).plot(Figure()).ax_.get_xlabel() == "precision"
+    assert only.plot(Figure()).ax_.get_xlabel() == "precision"
 
 
 def test_what_no_picture_can_show():
-    with pytest.raises(TypeError, match="`comparison` is what compare returns, got str"):
-        ModelComparisonDisplay("no")
     with pytest.raises(ValueError, match="`comparison` holds no frontiers"):
         found(frontier=False).plot()
     with pytest.raises(ValueError, match="is of 6 models, and at most 5"):

@@ -139,7 +139,7 @@ def test_every_form_of_a_report_takes_every_name(name, tmp_path):
 
 def test_pictures_that_need_a_formula_refuse():
     pytest.importorskip("matplotlib")
-    from setpoint.report import OperatingPointDisplay
+    from setpoint.report import plot_operating
 
-    with pytest.raises(ValueError, match="has no formula"):
-        OperatingPointDisplay.from_predictions(goal_of(), [0, 1, 1, 0], [0.1, 0.4, 0.9, 0.3])
+    with pytest.raises(ValueError, match="holds no operating points"):
+        plot_operating(reported(goal_of()))

@@ -1,4 +1,4 @@
-"""Displays: what they hold, what they draw, and in which inks."""
+"""Pictures: what they hold, what they draw, and in which inks."""
 
 import re
 import sys
@@ -15,24 +15,25 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from sklearn.datasets import load_breast_cancer
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from setpoint import Goal, PlugInClassifier, solve
+from setpoint import PlugInClassifier, evaluate, solve
 from setpoint.report import (
-    ConvergenceDisplay,
-    DeferralDisplay,
     Entry,
-    FrontierDisplay,
     GoalReport,
-    GroupRatesDisplay,
     GroupRow,
-    ObjectiveCurveDisplay,
-    OperatingPointDisplay,
+    plot_convergence,
+    plot_deferral,
+    plot_frontier,
+    plot_groups,
+    plot_objective,
+    plot_operating,
 )
 from setpoint.report.displays import style
 from setpoint.search import Frontier
 from thinning import thinned
+
+pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 
 INKS = {
     style.INK, style.PAPER, style.MUTED, style.GRID, style.BLUE, style.ORANGE, style.GREEN,
@@ -70,24 +71,25 @@ def frontier(kind="steps", relation=">=", values=(0.9, 0.7, 0.4), asked=0.6, **m
 def pictures(rows):
     y, s, sex = rows
     sex = {"sex": sex}
-    operating = OperatingPointDisplay.from_predictions
     one, two = GOAL.partition(" and ")[0], GOAL
-    yield lambda ax: operating(one, y, s, ax=ax)
-    yield lambda ax: operating(one, y, s, randomized=True, kind="roc", ax=ax)
-    yield lambda ax: operating(two, y, s, sensitive_features=sex, ax=ax)
-    yield lambda ax: operating(two, y, s, sensitive_features=sex, kind="roc", ax=ax)
-    yield lambda ax: operating(two, y, s, sensitive_features=sex, decide_on=None, ax=ax)
-    yield FrontierDisplay(frontier(asked=0.95)).plot
-    yield FrontierDisplay(frontier("points", "<=", (np.nan, 0.7, 0.4), gaps=np.full(3, 0.05))).plot
-    yield lambda ax: GroupRatesDisplay.from_predictions(
-        two, y, (s > 0.5).astype(int), sensitive_features=sex, ax=ax
-    )
-    yield ConvergenceDisplay(TRACE, "f1").plot
-    points = operating(one, y, s, ax=Figure()).points
-    yield ObjectiveCurveDisplay(points, one, deployed=(0.3, 0.4)).plot
+    plain, draws = solve(one, s, y).report, solve(one, s, y, randomized=True).report
+    yield lambda ax: plot_operating(plain, ax=ax)
+    yield lambda ax: plot_operating(draws, kind="roc", ax=ax)
+    groups = solve(two, s, y, sensitive_features=sex).report
+    yield lambda ax: plot_operating(groups, ax=ax)
+    yield lambda ax: plot_operating(groups, kind="roc", ax=ax)
+    alone = solve(two, s, y, sensitive_features=sex, decide_on=None).report
+    yield lambda ax: plot_operating(alone, ax=ax)
+    yield lambda ax: plot_frontier(frontier(asked=0.95), ax=ax)
+    some = frontier("points", "<=", (np.nan, 0.7, 0.4), gaps=np.full(3, 0.05))
+    yield lambda ax: plot_frontier(some, ax=ax)
+    decided = evaluate(two, y, (s > 0.5).astype(int), sensitive_features=sex)
+    yield lambda ax: plot_groups(decided, ax=ax)
+    yield lambda ax: plot_convergence(TRACE, "f1", ax=ax)
+    yield lambda ax: plot_objective(plain, deployed=(0.3, 0.4), ax=ax)
     asked = "minimize deferral_rate subject to error_rate.decided <= 0.1"
     report = solve(asked, s, y, sensitive_features=sex, decide_on=["sex"]).report
-    yield lambda ax: DeferralDisplay.from_report(report, ax=ax)
+    yield lambda ax: plot_deferral(report, ax=ax)
 
 
 PLACES = ["new", "figure", "axes", "roomy"]
@@ -129,10 +131,10 @@ def test_dollars_are_not_mathematics(rows):
     goal = "maximize recall subject to recall.min('$a_$') >= 0.1 and precision >= 0.6"
     groups = {"$a_$": np.char.add("$_", np.char.add(sex, "$"))}
     more = {"sensitive_features": groups, "pos_label": "$_yes$"}
-    display = OperatingPointDisplay.from_predictions(goal, labels, s, **more)
+    display = plot_operating(solve(goal, s, labels, **more).report)
     display.figure_.canvas.draw()
     plt.close(display.figure_)
-    display = GroupRatesDisplay.from_predictions(goal, labels, labels, **more)
+    display = plot_groups(evaluate(goal, labels, labels, **more))
     display.figure_.canvas.draw()
 
 
@@ -140,11 +142,12 @@ def test_without_matplotlib(rows, monkeypatch):
     for name in [*(m for m in sys.modules if m.startswith("matplotlib")), "matplotlib"]:
         monkeypatch.setitem(sys.modules, name, None)
     y, s, _ = rows
+    report = solve("f1", s, y).report
     for draw in (
-        FrontierDisplay(frontier()).plot,
-        ConvergenceDisplay(TRACE).plot,
-        lambda: OperatingPointDisplay.from_predictions("f1", y, s),
-        lambda: GroupRatesDisplay([GroupRow((("g", 1),), "recall", 1.0, 0, 1, 9)], "f1").plot(),
+        lambda: plot_frontier(frontier()),
+        lambda: plot_convergence(TRACE),
+        lambda: plot_operating(report),
+        lambda: plot_groups([GroupRow((("g", 1),), "recall", 1.0, 0, 1, 9)], "f1"),
     ):
         with pytest.raises(ImportError, match=r"pip install 'setpoint\[report\]'"):
             draw()
@@ -152,10 +155,10 @@ def test_without_matplotlib(rows, monkeypatch):
 
 def test_axes_are_axes():
     with pytest.raises(TypeError, match="`ax` is matplotlib axes or a figure, got int"):
-        FrontierDisplay(frontier()).plot(3)
+        plot_frontier(frontier(), ax=3)
 
 
-# -- estimators and reports -------------------------------------------------------------
+# -- reports -------------------------------------------------------------
 @pytest.fixture(scope="module")
 def fitted():
     X, y = load_breast_cancer(return_X_y=True)
@@ -166,42 +169,35 @@ def fitted():
     return clf.fit(X, y, sensitive_features={"g": group}), X, y, {"g": group}
 
 
-def test_from_estimator_and_from_report(fitted):
+def svg(figure):
+    out = StringIO()
+    with mpl.rc_context({"svg.hashsalt": "x"}):
+        figure.savefig(out, format="svg", metadata={"Date": None})
+    return out.getvalue()
+
+
+def test_a_report_is_its_numbers_and_its_goal(fitted):
     clf, X, y, group = fitted
     report = clf.evaluate(X, y, sensitive_features=group)
-    here = Figure().add_subplot()
-    a = OperatingPointDisplay.from_estimator(clf, X, y, sensitive_features=group, ax=here)
-    b = OperatingPointDisplay.from_report(report, ax=Figure())
-    assert a.points == b.points == report.section("operating").points
-    assert a.goal == b.goal == Goal.parse(report.goal)
-    a = GroupRatesDisplay.from_estimator(clf, X, y, sensitive_features=group, ax=Figure())
-    b = GroupRatesDisplay.from_report(report, ax=Figure())
-    assert a.rows == b.rows == tuple(g for g in report.groups if g.compared)
-    assert a.level == report.level
-
-
-def test_frontier_from_estimator():
-    class Fitted:
-        def _frontier(self, **given):
-            self.given = given
-            return frontier()
-
-    clf = Fitted()
-    display = FrontierDisplay.from_estimator(clf, [1], [0], vary="precision", ax=Figure())
-    assert display.frontier == frontier()
-    assert clf.given == {"vary": "precision", "values": None, "X": [1], "y": [0]}
+    points = report.section("operating").points
+    a, b = plot_operating(report, ax=Figure()), plot_operating(points, report.goal, ax=Figure())
+    assert svg(a.figure_) == svg(b.figure_)
+    rows = [g for g in report.groups if g.compared]
+    a = plot_groups(report, ax=Figure())
+    b = plot_groups(rows, report.goal, report.level, ax=Figure())
+    assert svg(a.figure_) == svg(b.figure_)
 
 
 def test_reports_without_numbers():
     report = GoalReport("maximize recall", Entry("recall", 0.8))
-    for display, words in (
-        (OperatingPointDisplay, "no operating points"),
-        (FrontierDisplay, "no frontier"),
-        (GroupRatesDisplay, r"recall.difference\('sex'\)"),
-        (ConvergenceDisplay, "exact solvers of two classes have none"),
+    for plot, words in (
+        (plot_operating, "no operating points"),
+        (plot_frontier, "no frontier"),
+        (plot_groups, r"recall.difference\('sex'\)"),
+        (plot_convergence, "exact solvers of two classes have none"),
     ):
         with pytest.raises(ValueError, match=words):
-            display.from_report(report)
+            plot(report)
 
 
 # -- convergence ------------------------------------------------------------------------
@@ -211,58 +207,48 @@ def test_convergence_holds_the_trace():
     P[i, np.where(i % 7, i % 3, 0)] = 0.6
     goal = "maximize g_mean subject to predicted_rate(label=0) <= 0.3"
     solution = solve(goal, P, i % 3, evidence="soft")
-    display = ConvergenceDisplay.from_report(solution.report, ax=Figure())
-    same = ConvergenceDisplay(solution.trace, solution.report.goal)
-    assert display.calls.tolist() == [t.call for t in solution.trace]
-    for name in ("calls", "objective", "bound", "violation"):
-        np.testing.assert_array_equal(getattr(display, name), getattr(same, name))
+    display = plot_convergence(solution.report, ax=Figure())
+    same = plot_convergence(solution.trace, solution.report.goal, ax=Figure())
+    assert display.ax_.get_lines()[0].get_xdata().tolist() == [t.call for t in solution.trace]
+    assert svg(display.figure_) == svg(same.figure_)
     assert display.ax_.get_ylabel() == "G-mean"
 
 
 def test_convergence_panels():
-    display = ConvergenceDisplay(TRACE, "maximize f1").plot(Figure())
-    assert np.isnan(display.bound[0])
-    assert display.violation_ax_ is display.figure_.axes[1]
-    assert display.violation_ax_.get_shared_x_axes().joined(*display.figure_.axes)
+    display = plot_convergence(TRACE, "maximize f1", ax=Figure())
+    assert list(display.axes_) == display.figure_.axes
+    assert display.axes_[1].get_shared_x_axes().joined(*display.figure_.axes)
     drawn = display.ax_.get_lines()[1].get_ydata()
-    np.testing.assert_array_equal(drawn, display.bound)
-    met = ConvergenceDisplay([(*t[:3], 0.0) for t in TRACE]).plot(Figure())
-    assert met.violation_ax_ is None
-    assert len(met.figure_.axes) == 1
-    inside = ConvergenceDisplay(TRACE).plot(Figure().add_subplot())
-    assert inside.violation_ax_.yaxis.get_label_position() == "right"
+    np.testing.assert_array_equal(drawn, [np.nan, 0.8, 0.7, 0.66])
+    met = plot_convergence([(*t[:3], 0.0) for t in TRACE], ax=Figure())
+    assert len(met.axes_) == len(met.figure_.axes) == 1
+    inside = plot_convergence(TRACE, ax=Figure().add_subplot())
+    assert inside.axes_[1].yaxis.get_label_position() == "right"
 
 
 def test_what_is_passed_is_not_a_bound():
     trace = [(1, 0.5, 0.3, 0.0), (2, 0.5, 0.8, 0.0), (3, 0.9, 0.8, 0.2)]
-    display = ConvergenceDisplay(trace, "f1").plot(Figure())
+    display = plot_convergence(trace, "f1", ax=Figure())
     drawn = display.ax_.get_lines()[1].get_ydata()
     np.testing.assert_array_equal(drawn, [np.nan, 0.8, 0.8])
 
 
 def test_convergence_errors():
     with pytest.raises(ValueError, match="there is no trace"):
-        ConvergenceDisplay([])
+        plot_convergence([])
     with pytest.raises(ValueError, match="records"):
-        ConvergenceDisplay([(1, 2)])
-    with pytest.raises(NotFittedError):
-        ConvergenceDisplay.from_estimator(PlugInClassifier(LogisticRegression(), "f1"))
+        plot_convergence([(1, 2)])
 
 
 def test_convergence_of_an_exact_solver(fitted):
     with pytest.raises(ValueError, match="exact solvers"):
-        ConvergenceDisplay.from_estimator(fitted[0])
+        plot_convergence(fitted[0].goal_report_)
 
 
-@pytest.mark.parametrize("display", [FrontierDisplay, OperatingPointDisplay])
 @pytest.mark.parametrize(
-    ("clf", "error", "message"),
-    [
-        (LogisticRegression(), TypeError, "got a LogisticRegression; from_predictions takes"),
-        (PlugInClassifier, TypeError, "got the class PlugInClassifier"),
-        (PlugInClassifier(LogisticRegression(), "f1"), NotFittedError, "is not fitted yet"),
-    ],
+    "plot",
+    [plot_operating, plot_objective, plot_deferral, plot_frontier, plot_groups, plot_convergence],
 )
-def test_pictures_of_what_is_not_a_fitted_classifier(display, clf, error, message):
-    with pytest.raises(error, match=message):
-        display.from_estimator(clf, [[0.0], [1.0]], [0, 1])
+def test_a_classifier_is_not_a_report(plot):
+    with pytest.raises(TypeError, match=r"clf.evaluate\(X, y\) returns.*got LogisticRegression"):
+        plot(LogisticRegression())

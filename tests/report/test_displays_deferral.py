@@ -1,4 +1,4 @@
-"""DeferralDisplay, and the numbers behind it, against decisions counted one by one."""
+"""plot_deferral, and the numbers behind it, against decisions counted one by one."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import ConstantGoalWarning, PlugInClassifier, solve
-from setpoint.report import DeferralDisplay, DeferralPoints, GoalReport, plain, read
+from setpoint.report import DeferralPoints, GoalReport, plain, plot_deferral, read
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 
@@ -75,8 +75,9 @@ def test_groups_have_lines_and_points_of_their_own():
     shares = [c.chosen[0] for c in points.curves]
     sizes = [(g == v).mean() for v in "ab"]
     assert np.dot(shares, sizes) == pytest.approx(points.decided)
-    display = DeferralDisplay.from_report(report, ax=Figure())
-    assert (display.most_wrong, display.least_decided) == pytest.approx((0.15, 0.1))
+    display = plot_deferral(report, ax=Figure())
+    wrong, share = (x.get_xydata() for x in display.ax_.get_lines() if len(x.get_xydata()) == 2)
+    assert (wrong[0, 1], share[0, 0]) == pytest.approx((0.15, 0.1))
     words = " ".join(t.get_text() for t in display.ax_.texts)
     assert "small dots" in words
     assert "gap" in words
@@ -90,8 +91,8 @@ def test_more_classes_by_the_largest_posterior():
         LogisticRegression(), "minimize deferral_rate subject to error_rate.decided <= 0.1"
     )
     clf.fit(X, y)
-    display = DeferralDisplay.from_estimator(clf, X, y, ax=Figure())
-    points, (curve,) = display.points, display.points.curves
+    points = points_of(clf.evaluate(X, y))
+    (curve,) = points.curves
     assert points.by == "posterior"
     p = clf.predict_proba(X)
     top, right = p.max(axis=1), p.argmax(axis=1) == y
@@ -131,7 +132,7 @@ def test_numbers_go_through_json_and_the_page_has_the_picture(tmp_path):
 def test_what_is_drawn():
     s, y, _ = rows()
     report = solve(GOAL, s, y).report
-    display = DeferralDisplay.from_report(report, ax=Figure())
+    display = plot_deferral(report, ax=Figure())
     ax, points = display.ax_, points_of(report)
     line = ax.get_lines()[0]
     np.testing.assert_array_equal(line.get_xdata()[1:], points.curves[0].decided)
@@ -151,13 +152,11 @@ def test_nobody_is_decided():
         points = points_of(solve(goal, s, y).report)
     assert (points.decided, points.error) == (0.0, None)
     assert points.curves[0].chosen is None
-    display = DeferralDisplay(points, goal).plot(Figure())
+    display = plot_deferral(points, goal, ax=Figure())
     assert "decides no row" in " ".join(display.ax_.texts[-1].get_text().split())
 
 
 def test_what_has_no_curve_is_refused():
     s, y, _ = rows()
     with pytest.raises(ValueError, match="where the goal defers"):
-        DeferralDisplay.from_report(solve("maximize f1", s, y).report)
-    with pytest.raises(TypeError, match="fitted classifier"):
-        DeferralDisplay.from_estimator(LogisticRegression(), s, y)
+        plot_deferral(solve("maximize f1", s, y).report)

@@ -1,4 +1,4 @@
-"""FrontierDisplay and GroupRatesDisplay: what is drawn is what is known."""
+"""plot_frontier and plot_groups: what is drawn is what is known."""
 
 from dataclasses import replace
 
@@ -8,19 +8,12 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from report.test_displays import frontier
-from setpoint import Goal, GoalError, evaluate
-from setpoint.report import (
-    Entry,
-    FrontierDisplay,
-    Frontiers,
-    GoalReport,
-    GroupRatesDisplay,
-    GroupRow,
-    known_line,
-    shown_bounds,
-)
+from setpoint import Evidence, Goal, GoalError, evaluate
+from setpoint import frontier as frontier_of
+from setpoint.report import Entry, Frontiers, GoalReport, GroupRow, plot_frontier, plot_groups
 from setpoint.report.displays import style
-from setpoint.report.displays.scales import allowed_of, not_drawn, not_excluded, out_of_reach
+from setpoint.report.displays.frontier import known_line, not_excluded, out_of_reach, shown_bounds
+from setpoint.report.displays.groups import allowed_of, not_drawn
 
 
 def stepped(line, at):
@@ -39,7 +32,7 @@ def stepped(line, at):
 def test_the_line_is_the_frontier(kind, relation):
     values = (0.9, 0.7, 0.4) if relation == ">=" else (0.4, 0.7, 0.9)
     f = frontier(kind, relation, values)
-    display = FrontierDisplay(f).plot(Figure())
+    display = plot_frontier(f, ax=Figure())
     line = display.ax_.get_lines()[0]
     low, high = display.ax_.get_xlim()
     at = np.linspace(low, high, 400)
@@ -56,14 +49,12 @@ def test_the_line_is_the_frontier(kind, relation):
 
 
 def test_the_bound_asked():
-    display = FrontierDisplay(frontier(asked=0.6)).plot(Figure())
+    display = plot_frontier(frontier(asked=0.6), ax=Figure())
     (marker,) = (q for q in display.ax_.collections if q.get_label() == "the rule")
     assert marker.get_offsets().tolist() == [[0.6, 0.4]]
-    assert display.value_asked == 0.4
     assert display.ax_.texts[-2].get_text() == "asked: 60 %\nbest: 40 %"
-    missed = FrontierDisplay(frontier(asked=0.9)).plot(Figure())
+    missed = plot_frontier(frontier(asked=0.9), ax=Figure())
     assert not [q for q in missed.ax_.collections if q.get_label() == "the rule"]
-    assert np.isnan(missed.value_asked)
     assert "asked: 90 %" in [t.get_text() for t in missed.ax_.texts]
 
 
@@ -74,14 +65,9 @@ def test_points_say_only_what_is_known():
     assert out_of_reach(frontier("points"), 0.0, 1.0) is None
     nothing = frontier("points", values=(np.nan,) * 3)
     assert out_of_reach(nothing, 0.0, 1.0) == (0.0, 1.0)
-    FrontierDisplay(nothing).plot(Figure()).figure_.canvas.draw()
-    text = (
-        FrontierDisplay(frontier("points", gaps=np.full(3, np.inf)))
-        .plot(Figure())
-        .ax_.texts[-1]
-        .get_text()
-    )
-    assert "Better rules may exist" in text
+    plot_frontier(nothing, ax=Figure()).figure_.canvas.draw()
+    unproved = plot_frontier(frontier("points", gaps=np.full(3, np.inf)), ax=Figure())
+    assert "Better rules may exist" in unproved.ax_.texts[-1].get_text()
 
 
 def test_the_axis_stays_in_the_range_of_the_side():
@@ -94,26 +80,25 @@ def test_frontier_of_predictions():
     rng = np.random.default_rng(0)
     y = (rng.random(200) < 0.4).astype(int)
     s = np.round(rng.normal(size=200) + y, 1)
-    display = FrontierDisplay.from_predictions(
-        "maximize recall subject to f1 >= 0.3", y, s, vary="precision >= 0.6", randomized=False,
-        ax=Figure(),
-    )  # fmt: skip
+    rows = Evidence.from_arrays((0, 1), s, y)
+    goal = "maximize recall subject to f1 >= 0.3"
+    found = frontier_of(rows, goal, vary="precision >= 0.6", randomized=False)
+    display = plot_frontier(found, ax=Figure())
     best = max(
         r.objective.value for t in np.unique(s)
          if (r := evaluate("maximize recall subject to f1 >= 0.3 and precision >= 0.6", y,
                            (s >= t).astype(int))).satisfied
     )  # fmt: skip
-    assert display.value_asked == pytest.approx(best)
+    (marker,) = (q for q in display.ax_.collections if q.get_label() == "the rule")
+    assert marker.get_offsets()[0, 1] == pytest.approx(best)
     assert "With F1 at least 0.3." in display.ax_.texts[-1].get_text()
     with pytest.raises(GoalError, match="`vary` says which bound"):
-        FrontierDisplay.from_predictions("f1", y, s)
-    report = GoalReport(
-        "maximize recall", Entry("recall", 0.8), sections=(Frontiers((display.frontier,)),)
+        frontier_of(rows, "f1")
+    report = GoalReport("maximize recall", Entry("recall", 0.8), sections=(Frontiers((found,)),))
+    again = plot_frontier(report, ax=Figure())
+    np.testing.assert_array_equal(
+        again.ax_.get_lines()[0].get_xydata(), display.ax_.get_lines()[0].get_xydata()
     )
-    again = FrontierDisplay.from_report(report, ax=Figure())
-    assert again.frontier == display.frontier
-    with pytest.raises(ValueError, match="`i` is a number from 0 to 0, got 1"):
-        FrontierDisplay.from_report(report, 1)
 
 
 def band(display):
@@ -134,15 +119,13 @@ def test_the_band_stays_within_the_range_of_the_objective(seed):
     ][seed % 6]  # fmt: skip
     side, relation = [("precision", ">="), ("false_positive_rate", "<=")][seed // 6]
     goal = f"{objective} subject to {side} {relation} 0.5"
-    found = FrontierDisplay.from_predictions(
-        goal, y, s, values=np.linspace(0, 1, 30), ax=Figure()
-    ).frontier
+    found = frontier_of(Evidence.from_arrays((0, 1), s, y), goal, values=np.linspace(0, 1, 30))
     for f in (
         replace(found, gaps=rng.random(30) * rng.choice([0.001, 0.3, 3.0], 30)),
         replace(found, gaps=np.full(30, 9.0), kind="lines"),
         replace(found, gaps=np.where(rng.random(30) < 0.5, np.inf, 0.5)),
     ):
-        display = FrontierDisplay(f).plot(Figure())
+        display = plot_frontier(f, ax=Figure())
         _, line, past = not_excluded(f, *display.ax_.get_xlim())
         drawn = ~np.isnan(past)
         assert (past[drawn] >= low).all()
@@ -155,23 +138,23 @@ def test_the_band_stays_within_the_range_of_the_objective(seed):
 
 def test_the_band_is_drawn_where_it_is_wider_than_the_line():
     gaps = np.array([0.0, 0.0, 0.2])
-    display = FrontierDisplay(frontier("steps", gaps=gaps)).plot(Figure())
+    display = plot_frontier(frontier("steps", gaps=gaps), ax=Figure())
     (path,) = band(display)
     assert (path.vertices.min(axis=0), path.vertices.max(axis=0)) == (
         pytest.approx([0.5, 0.4]), pytest.approx([0.8, 0.6]),
     )  # fmt: skip
-    lines = FrontierDisplay(frontier("lines", gaps=gaps)).plot(Figure())
+    lines = plot_frontier(frontier("lines", gaps=gaps), ax=Figure())
     (path,) = band(lines)
     assert path.vertices[:, 0].min() == pytest.approx(0.5)
-    assert not band(FrontierDisplay(frontier("steps", gaps=np.full(3, 0.002))).plot(Figure()))
-    assert not band(FrontierDisplay(frontier("points", gaps=np.full(3, np.inf))).plot(Figure()))
+    assert not band(plot_frontier(frontier("steps", gaps=np.full(3, 0.002)), ax=Figure()))
+    assert not band(plot_frontier(frontier("points", gaps=np.full(3, np.inf)), ax=Figure()))
 
 
 def test_whether_it_is_proved_that_no_rule_meets_a_bound():
     values = (0.9, 0.7, np.nan)
     for last, words in ((0.0, "no rule meets it"), (np.inf, "no rule found")):
         f = frontier("points", values=values, gaps=np.array([0.0, 0.0, last]))
-        texts = [t.get_text() for t in FrontierDisplay(f).plot(Figure()).ax_.texts]
+        texts = [t.get_text() for t in plot_frontier(f, ax=Figure()).ax_.texts]
         assert words in texts
 
 
@@ -225,8 +208,9 @@ def test_the_worst_class_bounds_every_class():
 def test_rows_bounds_and_names():
     goal = "maximize accuracy subject to recall.min('g') >= 0.6 and recall.difference('h') <= 0.1"
     rows = [*ROWS, row("x", 0.7, "h"), row("y", 0.75, "h"), row("a", 0.4, metric="precision")]
-    display = GroupRatesDisplay(rows, goal).plot(Figure())
-    assert display.metrics == ("recall", "precision")
+    display = plot_groups(rows, goal, ax=Figure())
+    labels = [ax.get_xlabel().partition(",")[0] for ax in display.axes_]
+    assert labels == ["recall", "precision"]
     assert len(display.axes_) == 2
     ax = display.ax_
     names = [t.get_text() for t in ax.get_yticklabels()]
@@ -241,38 +225,33 @@ def test_rows_bounds_and_names():
     assert edges.get_segments()[0].tolist() == [[0.6, -0.5], [0.6, 4.5]]
     (box,) = (p.get_extents() for p in band.get_paths())
     assert box.extents == pytest.approx([0.65, 4.5, 0.75, 6.5])
-    only = GroupRatesDisplay(rows, goal).plot(Figure().add_subplot(), metric="precision")
+    only = plot_groups(rows, goal, metric="precision", ax=Figure().add_subplot())
     assert only.ax_.get_xlabel().startswith("precision")
     with pytest.raises(ValueError, match=r"`metric` is one of \['recall', 'precision'\], got 'f1'"):
-        display.plot(Figure(), metric="f1")
+        plot_groups(rows, goal, metric="f1", ax=Figure())
 
 
 def test_many_groups_grow_the_figure():
     rows = [row(f"{i:02d}", i / 60) for i in range(50)]
-    display = GroupRatesDisplay(rows, "maximize recall.min('g')").plot(Figure())
+    display = plot_groups(rows, "maximize recall.min('g')", ax=Figure())
     assert display.figure_.get_figheight() > 12
     display.figure_.canvas.draw()
 
 
-def test_groups_of_predictions():
+def test_groups_of_a_report():
     rng = np.random.default_rng(0)
     y, pred = rng.choice(["no", "yes"], (2, 90))
     g = rng.choice(["a", "b", "c"], 90)
     other = rng.choice(["no", "yes"], 30), rng.choice(["no", "yes"], 30)
     goal = "maximize accuracy subject to recall.difference('g') <= 0.1 and f1.on('more') >= 0.1"
-    display = GroupRatesDisplay.from_predictions(
-        goal, y, pred, sensitive_features={"g": g}, datasets={"more": other}, level=0.9, ax=Figure()
-    )
-    assert display.level == 0.9
     report = evaluate(goal, y, pred, sensitive_features={"g": g}, datasets={"more": other})
-    assert [r.value for r in display.rows] == [r.value for r in report.groups if r.compared]
-    assert display.rows[0].high < report.groups[0].high
-    three = GroupRatesDisplay.from_predictions(
+    display = plot_groups(report, ax=Figure())
+    drawn = [q.get_xdata()[0] for q in display.ax_.get_lines() if len(q.get_xdata()) == 1]
+    assert drawn == [r.value for r in report.groups if r.compared]
+    three = evaluate(
         "maximize accuracy.min('g')", np.arange(90) % 3, np.arange(90) % 2,
-        sensitive_features={"g": g}, ax=Figure(),
+        sensitive_features={"g": g},
     )  # fmt: skip
-    assert len(three.rows) == 3
+    assert len(plot_groups(three, ax=Figure()).ax_.get_yticks()) == 3
     with pytest.raises(ValueError, match="compares no groups"):
-        GroupRatesDisplay.from_predictions("f1", y, pred)
-    with pytest.raises(TypeError, match="different kinds"):
-        GroupRatesDisplay.from_predictions("f1", y, np.arange(90) % 2)
+        plot_groups(evaluate("f1", y, pred))

@@ -1,19 +1,12 @@
-"""ObjectiveCurveDisplay, and the numbers behind it, against decisions counted one by one."""
+"""plot_objective, and the numbers behind it, against decisions counted one by one."""
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 from setpoint import evaluate, solve
-from setpoint.report import (
-    GoalReport,
-    ObjectiveCurveDisplay,
-    OperatingPoints,
-    plain,
-    read,
-    scale_of,
-)
-from setpoint.report.displays.scales import SHARE, Scale
+from setpoint.report import GoalReport, OperatingPoints, plain, plot_objective, read
+from setpoint.report.displays.style import SHARE, Scale, scale_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 
@@ -77,7 +70,7 @@ def test_a_threshold_for_each_segment_has_no_objective():
     assert [c.objective for c in points_of(report).curves] == [(), ()]
     for given in (report, GoalReport("maximize recall", report.objective)):
         with pytest.raises(ValueError, match="one threshold for all rows"):
-            ObjectiveCurveDisplay.from_report(given, ax=Figure())
+            plot_objective(given, ax=Figure())
 
 
 def test_numbers_go_through_json():
@@ -99,11 +92,17 @@ def test_weights_count_for_fewer_rows():
     assert same.rows_per_weight == pytest.approx(0.25)
 
 
+def rule_of(display):
+    """Where the rule is drawn; None where it is not."""
+    dots = {c.get_label(): c for c in display.ax_.collections}
+    return dots["the rule"].get_offsets()[0].tolist() if "the rule" in dots else None
+
+
 # -- the picture ------------------------------------------------------------------------
 @pytest.mark.parametrize("goal", GOALS)
 def test_what_is_drawn(goal):
     report = solved(goal)
-    display = ObjectiveCurveDisplay.from_report(report, deployed=(0.4, 0.3), ax=Figure())
+    display = plot_objective(report, deployed=(0.4, 0.3), ax=Figure())
     ax = display.ax_
     (curve,) = points_of(report).curves
     line = ax.get_lines()[0]
@@ -139,7 +138,7 @@ def test_what_is_drawn(goal):
 
 def test_ticks_say_the_score_as_well():
     s, _, _ = rows()
-    display = ObjectiveCurveDisplay.from_report(solved(COST), ax=Figure())
+    display = plot_objective(solved(COST), ax=Figure())
     ticks = [t.get_text().split("\n") for t in display.ax_.get_xticklabels()]
     assert [t[0] for t in ticks] == ["0 %", "20 %", "40 %", "60 %", "80 %", "100 %"]
     for share, (_, score) in zip((0.2, 0.4, 0.6, 0.8), ticks[1:-1], strict=True):
@@ -153,19 +152,19 @@ def test_a_rule_that_draws_stands_beside_the_curve():
     s, y, _ = rows()
     goal = "maximize recall subject to precision >= 0.61"
     solution = solve(goal, s, y, randomized=True)
-    display = ObjectiveCurveDisplay.from_report(solution.report, ax=Figure())
-    share, value = display.rule
-    assert len(display.curve.chosen) == 2
+    points = points_of(solution.report)
+    assert len(points.curves[0].chosen) == 2
+    share, value = rule_of(plot_objective(solution.report, ax=Figure()))
     assert share == pytest.approx(solution.rule.distribution(s, None)[:, 1].mean())
     assert value == solution.report.objective.value
-    assert np.isnan(ObjectiveCurveDisplay(points_of(solution.report), goal).rule[1])
+    assert rule_of(plot_objective(points, goal, ax=Figure())) is None
 
 
 def test_no_threshold_meets_the_goal():
     s, y, _ = rows()
     goal = "maximize accuracy subject to precision >= 0.99 and recall >= 0.99"
     report = solve(goal, s, y, on_infeasible="nearest").report
-    display = ObjectiveCurveDisplay.from_report(report, ax=Figure())
+    display = plot_objective(report, ax=Figure())
     assert display.ax_.texts[-1].get_text() == "No threshold meets every constraint."
     assert not display.ax_.patches
 
@@ -173,9 +172,9 @@ def test_no_threshold_meets_the_goal():
 def test_a_rule_of_another_kind_has_no_objective_of_its_own():
     s, y, _ = rows()
     points = points_of(solve(COST, s, y).report)
-    one = ObjectiveCurveDisplay(points, COST)
+    one = plot_objective(points, COST, ax=Figure())
     best = min(evaluate(COST, y, (s >= t).astype(int)).objective.value for t in np.unique(s))
-    assert one.rule[1] == pytest.approx(best)
+    assert rule_of(one)[1] == pytest.approx(best)
 
 
 # -- how values are said ------------------------------------------------------------------

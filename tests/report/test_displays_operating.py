@@ -1,4 +1,6 @@
-"""OperatingPointDisplay: points, curves and the region, against scikit-learn and brute force."""
+"""plot_operating: points, curves and the region, against scikit-learn and brute force."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -6,13 +8,27 @@ from matplotlib.figure import Figure
 from scipy.stats import beta, binomtest
 from sklearn import metrics as sk
 
-from setpoint import Goal, evaluate, solve
+from setpoint import Evidence, Goal, evaluate, solve
 from setpoint.goals import Metric
-from setpoint.report import OperatingPointDisplay, OperatingPoints
+from setpoint.program import link
+from setpoint.report import OperatingPoints, operating_points, plot_operating
 from setpoint.report.displays.curves import Plane, precision_band
-from setpoint.rules import Argmax, Threshold
+from setpoint.rules import Threshold
 
-draw = OperatingPointDisplay.from_predictions
+pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
+
+
+def draw(goal, y, s, *, kind="precision-recall", ax=None, **more):
+    return drawn(solve(goal, s, y, **more).report, kind, ax)
+
+
+def drawn(report, kind="precision-recall", ax=None):
+    points = report.section("operating").points
+    return SimpleNamespace(
+        points=points,
+        plane=Plane.of(Goal.parse(report.goal), points),
+        ax_=plot_operating(report, kind=kind, ax=ax).ax_,
+    )
 
 
 def data(seed=0, n=400):
@@ -154,7 +170,7 @@ def test_the_rule_and_what_it_draws_from():
     goal = "maximize recall subject to precision >= 0.53"
     solution = solve(goal, s, y, randomized=True)
     for kind in ("roc", "precision-recall"):
-        display = draw(goal, y, s, rule=solution.rule, kind=kind, ax=Figure())
+        display = drawn(solution.report, kind, Figure())
         points = display.points
         (curve,) = points.curves
         hollow, rule = display.ax_.collections[-2:]
@@ -184,20 +200,17 @@ def test_one_curve_a_slot():
         drawn = set(zip(*(q.round(9) for q in line(display, name)), strict=True))
         known = {(a, b) for a, b in zip(r.round(9), p.round(9), strict=True) if a > 0}
         assert known <= drawn
-    again = draw(goal, y, s, sensitive_features={"g": g}, rule=Threshold(0.3), ax=Figure())
-    assert [c.name for c in again.points.curves] == [""]
+    linked = link(Goal.parse("maximize accuracy"), Evidence.from_arrays((0, 1), s, y).codebook)
+    again = operating_points(linked, Evidence.from_arrays((0, 1), s, y), Threshold(0.3))()
+    assert [c.name for c in again.curves] == [""]
 
 
 def test_errors():
     y, s, _ = data(n=30)
     with pytest.raises(ValueError, match=r"`kind` is one of .*'roc'.*got 'pr'"):
         draw("f1", y, s, kind="pr")
-    with pytest.raises(ValueError, match="3 classes"):
-        draw("f1", np.arange(30) % 3, s)
-    with pytest.raises(ValueError, match="posteriors of each class"):
-        draw("f1", y, s, rule=Argmax(np.eye(2)))
-    with pytest.raises(ValueError, match="scores"):
-        draw("f1", y, s[:, None] * np.ones(4))
+    with pytest.raises(ValueError, match="two classes are decided by thresholds on one score"):
+        plot_operating(evaluate("f1", y, y))
 
 
 # -- what stands beside the curve -----------------------------------------------------------
@@ -236,17 +249,15 @@ def test_the_band_is_the_exact_interval_of_precision(weighted):
 
 def test_the_deployed_model_is_a_hollow_dot():
     y, s, _ = data()
-    display = draw("maximize f1", y, s, ax=Figure())
-    marked = OperatingPointDisplay(display.points, "maximize f1", deployed=(0.4, 0.5))
+    points = draw("maximize f1", y, s, ax=Figure()).points
     for kind in ("precision-recall", "roc"):
-        marked.plot(Figure(), kind=kind)
+        marked = plot_operating(points, "f1", kind=kind, deployed=(0.4, 0.5), ax=Figure())
         (dot,) = (c for c in marked.ax_.collections if c.get_label() == "deployed model")
         fpr = 0.4 * y.sum() / (len(y) - y.sum())
         want = (0.4, 0.5) if kind == "precision-recall" else (fpr, 0.4)
         assert tuple(dot.get_offsets()[0]) == pytest.approx(want)
         assert "deployed model" in [t.get_text() for t in marked.ax_.texts]
-    unknown = OperatingPointDisplay(display.points, "maximize f1", deployed=(0.0, 0.0))
-    unknown.plot(Figure(), kind="roc")
+    unknown = plot_operating(points, "f1", kind="roc", deployed=(0.0, 0.0), ax=Figure())
     assert "deployed model" not in [c.get_label() for c in unknown.ax_.collections]
 
 
@@ -265,7 +276,7 @@ def test_words_stay_in_the_picture_and_off_the_dots(seed):
     goal = f"maximize recall subject to precision >= {0.35 + 0.05 * seed}"
     points = draw(goal, y, s, ax=Figure()).points
     figure = Figure(figsize=(4.8, 2.9), layout="constrained")
-    display = OperatingPointDisplay(points, goal, deployed=(0.5, 0.3)).plot(figure.subplots())
+    display = plot_operating(points, goal, deployed=(0.5, 0.3), ax=figure.subplots())
     figure.canvas.draw()
     inside = display.ax_.get_window_extent()
     dots = [(points.recall, points.precision), (0.5, 0.3)]

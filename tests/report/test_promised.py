@@ -35,7 +35,7 @@ from setpoint.report import (
     with_guarantee,
 )
 from setpoint.report.advice import advice_of
-from setpoint.report.displays.scales import RulePathDisplay
+from setpoint.report.displays import plot_rule_path
 from setpoint.report.findings import caveats, few_rows, rows_in_words, summary
 from setpoint.report.page import infeasible_page, page_text
 from setpoint.report.promised import assurances, best_limit, explained, statement
@@ -536,10 +536,10 @@ def test_the_path_is_drawn_for_statisticians():
 )
 def test_the_picture_of_a_path(path, passed, labels, places):
     ax = Figure().subplots()
-    display = RulePathDisplay(path, passed, "recall").plot(ax)
+    plot_rule_path(path, passed, "recall", ax=ax)
     handles, found = ax.get_legend_handles_labels()
     assert found == labels
-    assert sum(len(h.get_xdata()) for h in handles) == places == len(display.path)
+    assert sum(len(h.get_xdata()) for h in handles) == places
     known = [math.isfinite(v) for _, v in path[:passed]]
     if "passed" in found:
         assert len(handles[found.index("passed")].get_xdata()) == sum(known)

@@ -21,7 +21,7 @@ from report.pages import ODD, adaptive_summary, searched
 from setpoint.report import GoalReport
 from setpoint.report.displays import style
 from setpoint.report.page import page_text
-from setpoint.surrogates import AdaptiveStep, AdaptiveSummary, SurrogatePathDisplay
+from setpoint.surrogates import AdaptiveStep, AdaptiveSummary, plot_surrogate_path
 from setpoint.surrogates.summary import _spread
 
 HEADING = "<h2><bdi>Against the cut-off alone</bdi></h2>"
@@ -181,7 +181,7 @@ def labels(ax):
 
 
 def test_each_start_has_a_line_and_the_best_is_marked():
-    display = SurrogatePathDisplay(adaptive_summary(), "f1").plot(Figure())
+    display = plot_surrogate_path(adaptive_summary(), "f1", ax=Figure())
     ax = display.ax_
     assert labels(ax) == [
         "from logistic (the best path)", "from post-shift", "from zero", "baseline 0.4500",
@@ -195,14 +195,14 @@ def test_each_start_has_a_line_and_the_best_is_marked():
 
 
 def test_the_baseline_is_shown_where_it_was_returned():
-    display = SurrogatePathDisplay.from_report(searched(adaptive_summary(accepted=False)))
+    display = plot_surrogate_path(searched(adaptive_summary(accepted=False)))
     assert labels(display.ax_)[-2:] == ["baseline 0.4500, returned", "best 0.4740"]
     assert display.ax_.get_ylabel().startswith("a_module.of_the_shop:\nyearly")
 
 
 def test_nothing_better_is_neither_marked_nor_weighed():
     same = replace(adaptive_summary(accepted=False), best_value=0.45)
-    assert labels(SurrogatePathDisplay(same).plot(Figure()).ax_)[-1] == "baseline 0.4500, returned"
+    assert labels(plot_surrogate_path(same, ax=Figure()).ax_)[-1] == "baseline 0.4500, returned"
     assert not any("Weights" in line for line in same.lines())
 
 
@@ -212,8 +212,8 @@ def areas(ax):
 
 @pytest.mark.parametrize(("n", "bands"), [(2, 2), (6, 6), (10, 10), (11, 10), (30, 10)])
 def test_weights_are_stacked_shares_with_names(n, bands):
-    display = SurrogatePathDisplay(adaptive_summary(n)).plot(Figure())
-    ax = display.weights_ax_
+    display = plot_surrogate_path(adaptive_summary(n), ax=Figure())
+    ax = display.axes_[1]
     assert len(areas(ax)) == bands
     names = [text.get_text() for text in ax.texts]
     assert len(names) == bands
@@ -230,7 +230,7 @@ def test_weights_are_stacked_shares_with_names(n, bands):
 
 
 def test_weights_hold_until_the_path_moves_on():
-    ax = SurrogatePathDisplay(adaptive_summary(2)).plot(Figure()).weights_ax_
+    ax = plot_surrogate_path(adaptive_summary(2), ax=Figure()).axes_[1]
     x = areas(ax)[0].get_paths()[0].vertices[:, 0]
     assert (x.min(), x.max()) == (31 * 7, ax.get_xlim()[1])
 
@@ -243,58 +243,43 @@ def test_weights_hold_until_the_path_moves_on():
     ],
 )
 def test_there_may_be_no_weights_to_draw(changes):
-    display = SurrogatePathDisplay(replace(adaptive_summary(), **changes)).plot(Figure())
-    assert display.weights_ax_ is None
+    display = plot_surrogate_path(replace(adaptive_summary(), **changes), ax=Figure())
+    assert len(display.axes_) == 1
     assert labels(display.ax_)[-1] == "best 0.4740, returned"
 
 
 def test_one_step_is_enough():
     one = replace(adaptive_summary(3), path=adaptive_summary(3).path[6:7])
-    display = SurrogatePathDisplay(one).plot(Figure())
+    display = plot_surrogate_path(one, ax=Figure())
     FigureCanvasAgg(display.figure_).draw()
-    assert len(areas(display.weights_ax_)) == 3
+    assert len(areas(display.axes_[1])) == 3
 
 
 def test_axes_given_hold_the_metric_alone():
     figure, ax = plt.subplots()
-    display = SurrogatePathDisplay(adaptive_summary(sense=-1.0), "minimize error_rate").plot(ax)
-    assert (display.ax_, display.weights_ax_, display.figure_) == (ax, None, figure)
+    display = plot_surrogate_path(adaptive_summary(sense=-1.0), "minimize error_rate", ax=ax)
+    assert (display.axes_, display.figure_) == ((ax,), figure)
     assert figure.axes == [ax]
     assert ax.get_xlabel() == "evaluations of the metric"
 
 
-def test_from_estimator():
-    from sklearn.base import BaseEstimator
-
-    class Fitted(BaseEstimator):
-        def __init__(self):
-            self.goal_report_ = searched()
-
-        def fit(self, X, y):
-            return self
-
-    assert SurrogatePathDisplay.from_estimator(Fitted()).summary == adaptive_summary()
-
-
 def test_bad_arguments():
-    with pytest.raises(
-        TypeError, match="`summary` is the adaptive part of a report, got GoalReport"
-    ):
-        SurrogatePathDisplay(searched())
+    with pytest.raises(TypeError, match="`summary` is the adaptive part of a report, got str"):
+        plot_surrogate_path("no")
     with pytest.raises(ValueError, match="the search made no step"):
-        SurrogatePathDisplay(replace(adaptive_summary(), path=()))
+        plot_surrogate_path(replace(adaptive_summary(), path=()))
     with pytest.raises(ValueError, match="is not on a search over surrogates"):
-        SurrogatePathDisplay.from_report(replace(searched(), sections=()))
+        plot_surrogate_path(replace(searched(), sections=()))
     with pytest.raises(TypeError, match="axes or a figure"):
-        SurrogatePathDisplay(adaptive_summary()).plot(3)
+        plot_surrogate_path(adaptive_summary(), ax=3)
 
 
 def test_without_matplotlib_it_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"setpoint\[report\]"):
-        SurrogatePathDisplay(adaptive_summary()).plot()
+        plot_surrogate_path(adaptive_summary())
     with pytest.raises(ImportError, match=r"setpoint\[report\]"):
-        SurrogatePathDisplay.from_report(searched())
+        plot_surrogate_path(searched())
 
 
 @pytest.mark.parametrize("middles", [[0.5] * 5, [0.0] * 5, [1.0] * 5, [0.1, 0.1, 0.5, 0.9, 0.9]])
@@ -311,10 +296,10 @@ def test_inks_are_those_of_the_other_displays():
     from matplotlib.colors import to_hex
 
     inks = {style.INK, style.MUTED, style.BLUE, style.ORANGE, style.GREEN, style.RED, "#ffffff"}
-    display = SurrogatePathDisplay(adaptive_summary(12)).plot(Figure())
-    for ax in (display.ax_, display.weights_ax_):
+    display = plot_surrogate_path(adaptive_summary(12), ax=Figure())
+    for ax in display.axes_:
         assert {to_hex(line.get_color()) for line in ax.get_lines()} <= inks
-    assert {to_hex(b.get_facecolor()[0]) for b in areas(display.weights_ax_)} <= inks
+    assert {to_hex(b.get_facecolor()[0]) for b in areas(display.axes_[1])} <= inks
 
 
 def test_the_adaptive_part_is_frozen():

@@ -57,9 +57,9 @@ def frontier(
     )  # fmt: skip
     found, loaded = moved.frontier, moved.loaded
     if picture is not None:
-        from setpoint.report import FrontierDisplay
+        from setpoint.report import plot_frontier
 
-        shell.draw(picture, FrontierDisplay(found.thinned(_POINTS)).plot)
+        shell.draw(picture, lambda ax: plot_frontier(found.thinned(_POINTS), ax=ax))
 
     def text() -> str:
         soft = loaded.model.classifier.goal_report_.search.evidence == "soft"
@@ -218,13 +218,13 @@ def explore(
 
 def write_explorer(explorer: Explorer, path: str, model: str, data: str) -> None:
     """Write the page; its commands move the rule of the stored model."""
-    from setpoint.explorer import Placeholder
+    from setpoint.explorer import THRESHOLD
 
     given = _reads_likewise()
     take = shlex.join(["setpoint", "take", model, data, *given])
     new = " " + shlex.join(["--model", str(Path(model).with_name(_NEW))])
     with shell.writing(path):
-        explorer.for_shell([f"{take} --line=", Placeholder.THRESHOLD, new]).to_html(path)
+        explorer.for_shell([f"{take} --line=", THRESHOLD, new]).to_html(path)
 
 
 def _reads_likewise() -> list[str]:
@@ -267,13 +267,13 @@ def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page
 
 def _fit_anew(command: str) -> Command:
     """A command that fits for the goal of the page; the rule is found anew."""
-    from setpoint.explorer import Placeholder
+    from setpoint.explorer import GOAL
 
     words = shlex.split(command)
     at = words.index("--goal") + 1
     after = shlex.join(words[at + 1 :])
     before = f"# Fits anew and chooses by the goal.\n{shlex.join(words[:at])} "
-    return [before, Placeholder.GOAL, f" {after}" if after else ""]
+    return [before, GOAL, f" {after}" if after else ""]
 
 
 # --- ``setpoint take``: the rule of a stored model, moved -----------------------------------------

@@ -343,12 +343,12 @@ def plan(
         from setpoint.tasks import pilot_of_table
 
         pilot = pilot_of_table(wanted, data, datasets=datasets, **asked)
-    from setpoint.estimators import RowsNeededDisplay, rows_needed
+    from setpoint.estimators import rows_needed
 
     with step("counting rows"), warnings_as_notes():
         found = rows_needed(wanted, confidence=confidence, power=power, **pilot)
     if picture is not None:
-        shell.draw(picture, RowsNeededDisplay(found).plot)
+        shell.draw(picture, found.plot)
     met = found.rows is not None
     return Ending(
         lambda: blocks(str(found), wrote(picture=picture)),

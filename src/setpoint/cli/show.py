@@ -315,9 +315,7 @@ def monitor(
         with shell.writing(state), whole_file(state) as file:
             file.write(json.dumps(found.to_dict(), sort_keys=True).encode("utf-8"))
     if picture is not None:
-        from setpoint.estimators import MonitorDisplay
-
-        shell.draw(picture, MonitorDisplay(found).plot)
+        shell.draw(picture, found.plot)
 
     def text() -> str:
         first, *lines = found.lines()

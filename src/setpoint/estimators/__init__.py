@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         transformed,
     )
     from setpoint.estimators.modules import Progress
-    from setpoint.estimators.monitoring import Alarm, Monitor, MonitorDisplay
+    from setpoint.estimators.monitoring import Alarm, Monitor
     from setpoint.estimators.opening import (
         FitData,
         check_ranges,
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from setpoint.estimators.planning import (
         Needed,
         RowsNeeded,
-        RowsNeededDisplay,
         rows_needed,
         weights_for_prior,
     )

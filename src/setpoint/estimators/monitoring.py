@@ -23,12 +23,25 @@ from setpoint.program import link
 from setpoint.report import GoalReport, TextSection, percent, shown, style, unit_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
+    from setpoint.report import Canvas, Display
 
 
 FORMAT = 1
 """Version of the dict; a reader refuses what it does not know."""
+
+_LOOKS: list[dict[str, Any]] = [
+    {"color": ink, "linestyle": dashes}
+    for dashes in ("-", "--")
+    for ink in (style.BLUE, style.GREEN, style.RED, style.MUTED)
+]
+MOST = 6
+"""Lines that can be distinguished."""
+
+LOWEST = 0.1
+"""A wealth below this says nothing more."""
+
+_WIDE, _HALF = 56, 34
+"""Characters of a name in the legend, and of names that stand in two columns."""
 
 
 @dataclass(frozen=True)
@@ -360,6 +373,56 @@ class Monitor:
     def _repr_html_(self) -> str:
         return f'<pre class="setpoint-monitor">{escape(str(self))}</pre>'
 
+    def plot(self, ax: Canvas = None) -> Display:
+        """Draw the wealth that was won against each statement, and the line of the alarm.
+
+        A point is the largest wealth of a stretch of rows. Of many statements those are drawn
+        that came nearest to the alarm.
+
+        Parameters
+        ----------
+        ax : Axes or Figure, optional
+            By default a new figure.
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("agg")
+        >>> from matplotlib import pyplot as plt
+        >>> from setpoint import Monitor
+        >>> monitor = Monitor(goal="maximize recall subject to precision >= 0.9", classes=[0, 1])
+        >>> display = monitor.update_decisions([1] * 80, [1, 0] * 40).plot()
+        >>> display.ax_.get_yscale(), display.ax_.get_xlabel()
+        ('log', 'rows')
+        >>> plt.close(display.figure_)
+        """
+        (panel,) = style.panels(ax)
+        axes, names = panel.ax, self.names()
+        rows, wealth = self.picture()
+        peaks = wealth.max(axis=1, initial=0.0)
+        shown = np.sort(np.argsort(-peaks, kind="stable")[:MOST]).tolist()
+        for j, look in zip(shown, _LOOKS, strict=False):
+            label = style.wrapped(names[j], _WIDE)
+            axes.plot(
+                rows, np.maximum(wealth[j], LOWEST), linewidth=style.LINE, label=label, **look
+            )
+        axes.axhline(self.limit, **style.ASKED, label="alarm")
+        crossed = [a.row for a in self.alarms_]
+        if crossed:
+            axes.plot(
+                crossed, [self.limit] * len(crossed), "o", color=style.ORANGE,
+                label="first seen", clip_on=False, zorder=5,
+            )  # fmt: skip
+        most = max(self.limit, float(peaks.max(initial=0.0)))
+        axes.set_ylim(LOWEST, min(10.0 * most, 1e6 * self.limit))
+        axes.set_yscale("log")
+        axes.set_xlim(0, max(self.n_rows_, 1))
+        panel.finish("rows", "evidence that the bound is broken")
+        panel.legend(columns=2 if max(map(len, names)) <= _HALF else 1)
+        if len(shown) < len(names):
+            panel.caption(f"Of {len(names)} statements, the {len(shown)} nearest to the alarm.")
+        return panel.display
+
     # ------------------------------------------------------------------ stored
     def to_dict(self) -> dict[str, Any]:
         """The state as plain values for JSON, exact to the last bit."""
@@ -461,100 +524,3 @@ def _one_row_each(codebook: Codebook) -> Confusion:
     counts = np.zeros((len(codebook.strata), n + 1, n))
     counts[:, :n] = 1.0
     return Confusion.of_units(codebook, counts)
-
-
-# --- MonitorDisplay: what was won against each statement, row by row ------------------------------
-
-
-_INKS = (style.BLUE, style.GREEN, style.RED, style.MUTED)
-_DASHES = ("-", "--", ":")
-MOST = 6
-"""Lines that can be distinguished."""
-
-LOWEST = 0.1
-"""A wealth below this says nothing more."""
-
-_WIDE, _HALF = 56, 34
-"""Characters of a name in the legend, and of names that stand in two columns."""
-
-
-class MonitorDisplay:
-    """The wealth that was won against each statement, and the line of the alarm.
-
-    Parameters
-    ----------
-    monitor : Monitor
-
-    Attributes
-    ----------
-    monitor : Monitor
-    ax_ : Axes
-    figure_ : Figure
-
-    Notes
-    -----
-    A point is the largest wealth of a stretch of rows. Of many statements those are drawn that
-    came nearest to the alarm.
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
-    >>> from matplotlib import pyplot as plt
-    >>> from setpoint import Monitor
-    >>> monitor = Monitor(goal="maximize recall subject to precision >= 0.9", classes=[0, 1])
-    >>> display = MonitorDisplay(monitor.update_decisions([1] * 80, [1, 0] * 40)).plot()
-    >>> display.ax_.get_yscale(), display.ax_.get_xlabel()
-    ('log', 'rows')
-    >>> plt.close(display.figure_)
-    """
-
-    ax_: Axes
-    figure_: FigureBase
-
-    def __init__(self, monitor: Monitor) -> None:
-        if not isinstance(monitor, Monitor):
-            raise InputTypeError(f"`monitor` is a Monitor, got {type(monitor).__name__}")
-        self.monitor = monitor
-
-    def plot(self, ax: style.Canvas = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-        """
-        figure, (axes,), mode = style.axes(ax)
-        monitor, names = self.monitor, self.monitor.names()
-        rows, wealth = monitor.picture()
-        peaks = wealth.max(axis=1, initial=0.0)
-        shown = np.sort(np.argsort(-peaks, kind="stable")[:MOST])
-        for place, j in enumerate(shown.tolist()):
-            axes.plot(
-                rows,
-                np.maximum(wealth[j], LOWEST),
-                color=_INKS[place % len(_INKS)],
-                linestyle=_DASHES[place // len(_INKS) % len(_DASHES)],
-                linewidth=style.LINE,
-                label=style.wrapped(names[j], _WIDE),
-            )
-        axes.axhline(monitor.limit, **style.asked(), label="alarm")
-        crossed = [a.row for a in monitor.alarms_]
-        if crossed:
-            axes.plot(
-                crossed, [monitor.limit] * len(crossed), "o", color=style.ORANGE,
-                label="first seen", clip_on=False, zorder=5,
-            )  # fmt: skip
-        most = max(monitor.limit, float(peaks.max(initial=0.0)))
-        axes.set_ylim(LOWEST, min(10.0 * most, 1e6 * monitor.limit))
-        axes.set_yscale("log")
-        axes.set_xlim(0, max(monitor.n_rows_, 1))
-        style.finish(axes, "rows", "evidence that the bound is broken")
-        short = max(map(len, names)) <= _HALF
-        style.legend(axes, mode, columns=2 if short else 1)
-        if len(shown) < len(names):
-            style.caption(
-                axes, mode, f"Of {len(names)} statements, the {len(shown)} nearest to the alarm."
-            )
-        self.ax_, self.figure_ = axes, figure
-        return self

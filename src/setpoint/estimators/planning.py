@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,7 @@ from setpoint.parameters import is_number
 from setpoint.report import percent, style
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
+    from setpoint.report import Canvas, Display
 
 
 # --- Tables of two classes from rates that somebody states ----------------------------------------
@@ -294,6 +293,45 @@ class RowsNeeded:
         """The constraint that takes most rows."""
         return max(self.constraints, key=lambda c: math.inf if c.rows is None else c.rows)
 
+    def plot(self, ax: Canvas = None) -> Display:
+        """Draw how many rows certify the hardest constraint, by how far it passes the bound.
+
+        Parameters
+        ----------
+        ax : Axes or Figure, optional
+            By default a new figure.
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("agg")
+        >>> from matplotlib import pyplot as plt
+        >>> from setpoint import rows_needed
+        >>> rates = {"prior": 0.1, "recall": 0.85, "precision": 0.6}
+        >>> found = rows_needed("maximize precision subject to recall >= 0.8", rates=rates)
+        >>> display = found.plot()
+        >>> display.ax_.get_ylabel()
+        'rows that certify'
+        >>> plt.close(display.figure_)
+        """
+        (panel,) = style.panels(ax)
+        axes, hardest = panel.ax, self.hardest
+        dashes = cycle(("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1))))
+        for dash, confidence, row in zip(dashes, self.confidences, self.table, strict=False):
+            rows = np.array(row, np.float64)  # None, where none certify, becomes NaN
+            label = short_percent(confidence)
+            axes.plot(self.margins, rows, linestyle=dash, color=style.BLUE, marker=".", label=label)
+        if hardest.rows is not None:
+            margin = abs(hardest.value - hardest.bound)
+            axes.plot([margin], [hardest.rows], "o", color=style.ORANGE, label="as assumed")
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xticks(self.margins, [f"{m:g}" for m in self.margins], minor=False)
+        panel.finish("how far the value passes the bound", "rows that certify")
+        panel.caption(hardest.text)
+        panel.legend(columns=3, title="confidence")
+        return panel.display
+
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists and numbers, for JSON."""
         return asdict(self)
@@ -484,75 +522,6 @@ def _table(
 def _check_share(x: Any, name: str) -> None:
     if not is_number(x) or not 0.0 < x < 1.0:
         raise InputError(f"{quoted(name)} is a number above 0 and below 1, got {x!r}")
-
-
-# --- RowsNeededDisplay: rows by margin, a line for each confidence --------------------------------
-
-
-_DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
-
-
-class RowsNeededDisplay:
-    """How many rows certify a constraint, by how far its value passes the bound.
-
-    Parameters
-    ----------
-    plan : RowsNeeded
-
-    Attributes
-    ----------
-    plan : RowsNeeded
-    ax_ : Axes
-    figure_ : Figure
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
-    >>> from matplotlib import pyplot as plt
-    >>> from setpoint import rows_needed
-    >>> rates = {"prior": 0.1, "recall": 0.85, "precision": 0.6}
-    >>> found = rows_needed("maximize precision subject to recall >= 0.8", rates=rates)
-    >>> display = RowsNeededDisplay(found).plot()
-    >>> display.ax_.get_ylabel()
-    'rows that certify'
-    >>> plt.close(display.figure_)
-    """
-
-    ax_: Axes
-    figure_: FigureBase
-
-    def __init__(self, plan: RowsNeeded) -> None:
-        if not isinstance(plan, RowsNeeded):
-            raise InputTypeError(f"`plan` is what rows_needed returns, got {type(plan).__name__}")
-        self.plan = plan
-
-    def plot(self, ax: style.Canvas = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-        """
-        figure, (axes,), mode = style.axes(ax)
-        plan, hardest = self.plan, self.plan.hardest
-        for dash, confidence, row in zip(
-            cycle(_DASHES), plan.confidences, plan.table, strict=False
-        ):
-            rows = np.array([np.nan if n is None else float(n) for n in row])
-            label = f"{short_percent(confidence)}"
-            axes.plot(plan.margins, rows, linestyle=dash, color=style.BLUE, marker=".", label=label)
-        margin = abs(hardest.value - hardest.bound)
-        if hardest.rows is not None:
-            axes.plot([margin], [hardest.rows], "o", color=style.ORANGE, label="as assumed")
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xticks(plan.margins, [f"{m:g}" for m in plan.margins], minor=False)
-        style.finish(axes, "how far the value passes the bound", "rows that certify")
-        style.caption(axes, mode, hardest.text)
-        style.legend(axes, mode, columns=3, title="confidence")
-        self.ax_, self.figure_ = axes, figure
-        return self
 
 
 # --- Weights for samples whose class shares are not those of the population -----------------------

@@ -6,7 +6,7 @@ from setpoint.packages import lazily
 
 if TYPE_CHECKING:
     from setpoint.explorer.limits import ScoredRows
-    from setpoint.explorer.page import Command, Explorer, Placeholder
+    from setpoint.explorer.page import GOAL, THRESHOLD, Command, Explorer
     from setpoint.explorer.payload import (
         Marker,
         by_columns,

@@ -18,7 +18,6 @@ from setpoint.counts import Confusion, Curve, Evidence
 from setpoint.errors import GoalError, InputError
 from setpoint.goals import (
     Const,
-    Constraint,
     Expression,
     Goal,
     Label,
@@ -260,32 +259,25 @@ class ShownBins:
         """Where a cut-off of the curve stands among those held; it is one of them."""
         return int(np.searchsorted(self.cuts, cut))
 
-    def of(self, scores: Floats) -> Codes:
-        """The bin of each score: the first one whose cut-off accepts it."""
-        return np.searchsorted(-self.thresholds[1:], -scores, side="left").astype(np.int64)
-
-    def columns(self, rows: ScoredRows) -> list[Floats]:
-        """For each column of groups the weight (values * 3, m) by value, true class and bin."""
-        bin_of = self.of(rows.evidence.scores)
-        true = rows.evidence.rows.true.astype(np.int64)
-        out: list[Floats] = []
-        for group in rows.groups:
-            code = (group.codes * 3 + true) * self.m + bin_of
-            size = 3 * len(group.values)
-            sums: Floats = np.bincount(code, rows.weight, size * self.m).astype(np.float64)
-            out.append(sums.reshape(size, self.m))
-        return out
-
-    def payload(self, columns: list[Floats]) -> dict[str, Any]:
+    def payload(self, rows: ScoredRows) -> dict[str, Any]:
         """What the page reads."""
         return {
             "thresholds": packed(self.thresholds),
             "open": packed(self.is_open) if self.is_open.any() else None,
-            **self.tally(columns),
+            **self.tally(rows),
         }
 
-    def tally(self, columns: list[Floats]) -> dict[str, Any]:
-        """What is counted in the bins: of other rows nothing else is written."""
+    def tally(self, rows: ScoredRows) -> dict[str, Any]:
+        """What is counted in the bins: of other rows nothing else is written.
+
+        Of each column of groups that is the weight by value, true class and bin.
+        """
+        # The bin of each score: the first one whose cut-off accepts it.
+        bin_of = np.searchsorted(-self.thresholds[1:], -rows.evidence.scores, side="left")
+        groups = [(g.codes * 3 + rows.evidence.rows.true, 3 * len(g.values)) for g in rows.groups]
+        columns = [
+            np.bincount(code * self.m + bin_of, rows.weight, size * self.m) for code, size in groups
+        ]
         return {
             "m": self.m,
             "counts": packed(np.diff(self.counts, axis=1)),
@@ -356,29 +348,13 @@ class BoundGoal:
         self.accepted = Accepted(self.program, curve.kinds, curve.counts[:, -1])
 
     @cached_property
-    def _best(self) -> tuple[int, bool]:
+    def start(self) -> tuple[int, bool]:
+        """The best cut-off under the bounds asked and true, or the nearest to these and false."""
         cuts = CutoffSet(self.pooled.table, self.rows.pooled, most=0)
         found = sweep(cuts, cuts.segments[0], self.pooled.score, self.pooled.constraints)
         if found.cutoff >= 0:
             return found.cutoff, True
         return least_violation(self.pooled, cuts.segments[0])[0], False
-
-    @property
-    def start(self) -> int:
-        """The best cut-off of the curve under the bounds asked, or the nearest to these."""
-        return self._best[0]
-
-    @property
-    def is_feasible(self) -> bool:
-        """Whether the start meets the bounds."""
-        return self._best[1]
-
-    def sides_at(self, counts: Floats) -> Floats:
-        """The left side of each constraint (c, n) at accepted weights (K, n)."""
-        v = self.accepted.rates(counts.T)
-        with np.errstate(all="ignore"):
-            sides = [np.asarray(c.function.value(v)) for c in self.program.constraints]
-        return np.array(sides).reshape(len(sides), counts.shape[1])
 
     def formulas(self) -> dict[str, Any]:
         """The weights of rows in the rates and the functions over these."""
@@ -397,17 +373,19 @@ class BoundGoal:
 
     def payload(self, bins: ShownBins, positive: Label) -> dict[str, Any]:
         """What the page reads of the goal, but for its limits."""
-        out = self.formulas()
-        sides = self.sides_at(bins.counts)
-        for c, own, side in zip(self.program.constraints, out["constraints"], sides, strict=True):
+        out, (cut, feasible) = self.formulas(), self.start
+        rates = self.accepted.rates(bins.counts.T)
+        for c, own in zip(self.program.constraints, out["constraints"], strict=True):
+            with np.errstate(all="ignore"):
+                side = np.asarray(c.function.value(rates))
             own.update(_slider(c, side), text=str(c.written))
         return {
             "goal": str(self.goal),
             "words": goal_in_words(self.goal, positive),
             "sense": int(self.program.sense),
             **out,
-            "template": _template(self.goal),
-            "start": {"cut": bins.place(self.start), "feasible": self.is_feasible},
+            "template": {"goal": _template(self.goal)},
+            "start": {"cut": bins.place(cut), "feasible": feasible},
         }
 
     @staticmethod
@@ -440,20 +418,17 @@ def _slider(c: ProgramConstraint, side: Floats) -> dict[str, Any]:
     }
 
 
-def _template(goal: Goal) -> dict[str, Any]:
+def _template(goal: Goal) -> list[str | int]:
     """The goal's text in pieces: between them stand the bounds, by the constraints' numbers."""
     pieces: list[str | int] = [f"{goal.sense} {goal.objective}"]
     for i, c in enumerate(goal.constraints):
         pieces.append(" and " if i else " subject to ")
-        pieces += _in_pieces(c, i)
-    return {"goal": pieces}
-
-
-def _in_pieces(c: Constraint, i: int) -> list[str | int]:
-    if not isinstance(c.rhs, Const):
-        return [str(c)]
-    sure = "" if c.confidence is None else f" with confidence {literal(c.confidence)}"
-    return [f"{c.lhs} {c.relation} ", i, sure]
+        if isinstance(c.rhs, Const):
+            sure = "" if c.confidence is None else f" with confidence {literal(c.confidence)}"
+            pieces += [f"{c.lhs} {c.relation} ", i, sure]
+        else:
+            pieces.append(str(c))
+    return pieces
 
 
 # --- Limits of a goal's sides along the curve: at each cut-off by itself --------------------------
@@ -475,9 +450,13 @@ _COUNTED = 40_000_000
 
 def places_of(bins: ShownBins, rows: ScoredRows, always: int) -> Codes:
     """The cut-offs, by their number among the bins, at which limits are computed."""
-    share = _accepted(bins, rows)
-    near = np.geomspace(min(3.0, share[-1]), share[-1], _most(rows, _PLACES) // 2)
-    even = np.linspace(0.0, share[-1], _most(rows, _PLACES) // 2)
+    plain = [k for k, (c, _) in enumerate(bins.kinds) if c < rows.evidence.codebook.n_plain]
+    share = np.asarray(bins.counts[plain].sum(axis=0))
+    half = _PLACES // 2
+    if rows.evidence.is_weighted:
+        half = int(np.clip(_COUNTED // max(rows.evidence.n_rows, 1), 16, _PLACES)) // 2
+    near = np.geomspace(min(3.0, share[-1]), share[-1], half)
+    even = np.linspace(0.0, share[-1], half)
     at = np.searchsorted(share, np.concatenate([near, even]))
     every = np.concatenate([at, [0, always, bins.m]])
     return np.unique(np.clip(every, 0, bins.m))
@@ -502,27 +481,29 @@ def sure_places(scores: Floats) -> Codes:
 
 def limits_at(bound: BoundGoal, bins: ShownBins, places: Codes) -> dict[str, Any]:
     """One-sided limits at 95 % of the objective and of each constraint at some cut-offs."""
-    found = [_Counted(bound, _confusion(bound.rows, bins, j)) for j in places.tolist()]
-    sides = []
-    for i in range(len(bound.program.constraints) + 1):
-        ends = np.array([x.ends(i, 1.0 - LEVEL) for x in found]).reshape(-1, 2)
-        sides.append({"low": packed(ends[:, 0]), "high": packed(ends[:, 1])})
-    return {"level": LEVEL, "objective": sides[0], "constraints": sides[1:]}
+    ends = _ends_at(bound, bins, places, [1.0 - LEVEL])
+    objective, *constraints = [{"low": packed(x[:, 0]), "high": packed(x[:, 1])} for x in ends[0]]
+    return {"level": LEVEL, "objective": objective, "constraints": constraints}
 
 
 def sure_limits(bound: BoundGoal, bins: ShownBins, places: Codes) -> dict[str, Any]:
     """For each level and constraint the limits on the side of the bound."""
     constraints = bound.program.constraints
+    several = max(1, len(constraints) * len(places))
+    ends = _ends_at(bound, bins, places, [(1.0 - level) / several for level in LEVELS])
+    limits = [
+        [packed(x[:, 0 if c.sign > 0 else 1]) for c, x in zip(constraints, sides[1:], strict=True)]
+        for sides in ends
+    ]
+    return {"levels": list(LEVELS), "places": packed(places), "limits": limits, "why": None}
+
+
+def _ends_at(bound: BoundGoal, bins: ShownBins, places: Codes, tails: Sequence[float]) -> Floats:
+    """Both limits of each side at each place, for some chances to be wrong: (t, sides, p, 2)."""
     found = [_Counted(bound, _confusion(bound.rows, bins, j)) for j in places.tolist()]
-    of_levels = []
-    for level in LEVELS:
-        tail = (1.0 - level) / max(1, len(constraints) * len(places))
-        of_level = []
-        for i, c in enumerate(constraints, 1):
-            end = 0 if c.sign > 0 else 1
-            of_level.append(packed(np.array([x.ends(i, tail)[end] for x in found])))
-        of_levels.append(of_level)
-    return {"levels": list(LEVELS), "places": packed(places), "limits": of_levels, "why": None}
+    n = len(bound.program.constraints) + 1
+    ends = [[[x.ends(i, tail) for x in found] for i in range(n)] for tail in tails]
+    return np.array(ends).reshape(len(tails), n, len(places), 2)
 
 
 class _Counted:
@@ -563,16 +544,3 @@ def _confusion(rows: ScoredRows, bins: ShownBins, cut: int) -> Confusion:
     for (c, t), weight in zip(bins.kinds, bins.counts[:, cut], strict=True):
         accepted[c, t] = weight
     return evidence.confusion_of_accepted(accepted)
-
-
-def _accepted(bins: ShownBins, rows: ScoredRows) -> Floats:
-    """The weight of the rows that each cut-off accepts."""
-    plain = rows.evidence.codebook.n_plain
-    own = [k for k, (c, _) in enumerate(bins.kinds) if c < plain]
-    return np.asarray(bins.counts[own].sum(axis=0))
-
-
-def _most(rows: ScoredRows, most: int) -> int:
-    if not rows.evidence.is_weighted:
-        return most
-    return int(np.clip(_COUNTED // max(rows.evidence.n_rows, 1), 16, most))

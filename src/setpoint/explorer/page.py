@@ -8,7 +8,6 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -86,35 +85,17 @@ def in_script(payload: dict[str, Any]) -> str:
 # --- What a page hands back: the rule as JSON, SQL and Python, and a command ----------------------
 
 
-class Placeholder(Enum):
-    """What a page puts between the pieces of a command, as one word of the shell.
+Place: TypeAlias = list[str]
+"""What a page puts between the pieces of a command or a rule, so that no text stands for it."""
 
-    Examples
-    --------
-    >>> Placeholder.RULE.value
-    'rule'
-    """
+GOAL: Place = ["goal"]
+"""The goal, with the bounds of the page, as one word of the shell."""
+THRESHOLD: Place = ["threshold"]
+"""The threshold, as a finite number."""
+RULE: Place = ["rule"]
+"""The rule as JSON."""
 
-    GOAL = "goal"
-    """The goal, with the bounds of the page."""
-    THRESHOLD = "threshold"
-    """The threshold, as a finite number; of rules with one."""
-    RULE = "rule"
-    """The rule as JSON."""
-
-
-Command: TypeAlias = Sequence[str | Placeholder]
-
-
-def command_template(command: Command) -> list[str | list[str]]:
-    """A command as the page reads it: a list stands for a place, so that no text does.
-
-    Examples
-    --------
-    >>> command_template(["setpoint take my{goal}.skops --line=", Placeholder.THRESHOLD])
-    ['setpoint take my{goal}.skops --line=', ['threshold']]
-    """
-    return [[piece.value] if isinstance(piece, Placeholder) else piece for piece in command]
+Command: TypeAlias = Sequence[str | Place]
 
 
 def take_templates(
@@ -133,44 +114,37 @@ def take_templates(
     >>> found["shell"][1:]
     [['goal']]
     """
-    named = any(goal.needs.columns.get(None) for goal in goals)
-    more = ["--weight", "WEIGHT"] if weighted else []
-    if any(goal.needs.baseline for goal in goals):
-        more += ["--baseline", "DEPLOYED"]
-    return {
-        **_of(classes),
-        "python": _python(classes),
-        "shell": _solve(classes, [*more, "--decide-on", "none"] if named else more),
-    }
-
-
-def _python(classes: Sequence[Label]) -> list[str | list[str]]:
-    """Lines that decide by the rule as it is shown."""
     no, yes = map(literal, classes)
-    lines = (
+    python = (
         f"# scores: one for each row, higher for {yes}\n"
         f"decided = rule.decide(scores)  # 1 is {yes}, 0 is {no}"
     )
-    before = "from setpoint.rules import Rule\n\nrule = Rule.from_json("
-    return [before, [Placeholder.RULE.value], f")\n{lines}"]
-
-
-def _solve(classes: Sequence[Label], more: Sequence[str]) -> list[str | list[str]]:
-    """The command for scores in a table; what it is called there is not known."""
+    # What the columns are called in a table is not known.
     words = ["setpoint", "solve", "SCORES.csv", "--score", "SCORE", "--target", "LABEL"]
-    words += ["--positive", str(classes[1]), *more, "--goal"]
+    words += ["--positive", str(classes[1])]
+    if weighted:
+        words += ["--weight", "WEIGHT"]
+    if any(goal.needs.baseline for goal in goals):
+        words += ["--baseline", "DEPLOYED"]
+    if any(goal.needs.columns.get(None) for goal in goals):
+        words += ["--decide-on", "none"]
     says = "# Chooses anew by the goal, on the rows of a table; put its names for the capitals.\n"
-    return command_template([f"{says}{shlex.join(words)} ", Placeholder.GOAL])
-
-
-def _of(classes: Sequence[Label]) -> dict[str, Any]:
     mark = 0.827100003917
     rule = Threshold(mark)
     try:
         sql = rule.to_sql("score", classes=classes)
     except SetpointError as error:  # such as a column of mixed values
         sql = f"-- not in SQL: {error}"
-    return {"json": _pieces(rule.to_json(), mark), "sql": _pieces(sql, mark)}
+    return {
+        "json": _pieces(rule.to_json(), mark),
+        "sql": _pieces(sql, mark),
+        "python": [
+            "from setpoint.rules import Rule\n\nrule = Rule.from_json(",
+            RULE,
+            f")\n{python}",
+        ],
+        "shell": [f"{says}{shlex.join([*words, '--goal'])} ", GOAL],
+    }
 
 
 def _pieces(text: str, mark: float) -> list[str | int]:
@@ -237,27 +211,25 @@ class Explorer:
         --------
         >>> from setpoint import explore
         >>> page = explore("maximize recall s.t. precision >= 0.6", [0.9, 0.6, 0.4], [1, 0, 1])
-        >>> from setpoint.explorer.page import Placeholder
-        >>> own = page.for_shell(["setpoint take m.skops new.csv --line=", Placeholder.THRESHOLD])
+        >>> from setpoint.explorer.page import THRESHOLD
+        >>> own = page.for_shell(["setpoint take m.skops new.csv --line=", THRESHOLD])
         >>> own.payload["take"]["shell"]
         ['setpoint take m.skops new.csv --line=', ['threshold']]
         """
-        take = self.payload["take"] | {"shell": command_template(command)}
+        take = self.payload["take"] | {"shell": list(command)}
         return Explorer(self.payload | {"take": take})
 
     def summary(self) -> dict[str, Any]:
         """What the page holds, as plain values: rows, thresholds, whether bounds are met."""
         rows, check = self.payload["rows"], self.payload.get("check")
-        out = {
-            "goal": self.payload["programs"][0]["goal"],
+        first = self.payload["programs"][0]
+        return {
+            "goal": first["goal"],
             "rows": rows["n"],
             "check_rows": None if check is None else check["n"],
-        }
-        start = self.payload["programs"][0]["start"]
-        return out | {
             "distinct": rows["distinct"],
             "bins": rows["bins"],
-            "feasible": start["feasible"],
+            "feasible": first["start"]["feasible"],
         }
 
     def __str__(self) -> str:

@@ -258,15 +258,14 @@ def payload_of(
     bound = [BoundGoal(goal, rows) for goal in goals]
     accepted = sure_places(evidence.scores)
     sure_at = _cuts_accepting(rows, accepted)
-    own = {g.start for g in bound} | {
-        m for m in (_cut_of(x, curve) for x in markers) if m is not None
-    }
+    own = {g.start[0] for g in bound}
+    own |= {cut for m in markers if (cut := _cut_of(m, curve)) is not None}
     room = MOST_CHARACTERS if check is None else MOST_CHARACTERS * _OF_TWO
     bins, written = _thinned(rows, {*own, *sure_at.tolist()}, MOST_BINS, room)
     programs = []
     for goal in bound:
         part = goal.payload(bins, classes[1])
-        places = places_of(bins, rows, bins.place(goal.start))
+        places = places_of(bins, rows, bins.place(goal.start[0]))
         part["places"] = places
         part["limits"] = limits_at(goal, bins, places)
         part["sure"] = None
@@ -274,9 +273,8 @@ def payload_of(
             at = np.unique([bins.place(c) for c in sure_at.tolist()])
             part["sure"] = sure_limits(goal, bins, at)
         programs.append(part)
-    whole = rows.weight.sum()
-    n = evidence.n_rows
-    labelled = int((evidence.rows.true < evidence.n_classes).sum())
+    objective = programs[0]["objective"]
+    unit = objective["unit"]
     out = {
         "format": 1,
         "version": version("setpoint"),
@@ -286,9 +284,7 @@ def payload_of(
         "positiveWords": ClassNames(tuple(classes)).label(1),
         "per": PER,
         "rows": {
-            "n": n,
-            "labelled": labelled,
-            "weight": float(whole),
+            **_size(rows),
             "where": rows.where,
             "distinct": len(curve.values),
             "bins": bins.m,
@@ -309,11 +305,17 @@ def payload_of(
         ],
         "programs": [p | {"places": packed(p["places"])} for p in programs],
         "markers": [_marker(m, rows, bins, curve) for m in markers],
-        "prices": _prices(programs[0]),
+        "prices": {"unit": unit, "text": objective["words"]} if unit == "amount" else None,
         "check": None if check is None else _checked(check, goals, bins, programs),
         "take": take_templates(classes, goals, weighted=bool((rows.weight != 1.0).any())),
     }
     return dict(plain(out))
+
+
+def _size(rows: ScoredRows) -> dict[str, Any]:
+    evidence = rows.evidence
+    labelled = int((evidence.rows.true < evidence.n_classes).sum())
+    return {"n": evidence.n_rows, "labelled": labelled, "weight": float(rows.weight.sum())}
 
 
 def _thinned(
@@ -324,7 +326,7 @@ def _thinned(
     while True:
         cuts = chosen_cuts(len(rows.curve.values), most, sorted(always))
         bins = ShownBins(rows.curve, cuts, rows.kinds)
-        written = bins.payload(bins.columns(rows))
+        written = bins.payload(rows)
         arrays = [written["thresholds"], written["counts"], *written["columns"]]
         if sum(len(a["z"]) for a in arrays) <= room or bins.m <= _FEWEST_BINS:
             return bins, written
@@ -362,23 +364,16 @@ def _digest(bins: ShownBins, check: ScoredRows | None) -> str:
 
 def _marker(marker: Marker, rows: ScoredRows, bins: ShownBins, curve: Curve) -> dict[str, Any]:
     cut = _cut_of(marker, curve)
-    columns = []
-    true = rows.evidence.rows.true.astype(np.int64)
-    for g in rows.groups:
-        size = 3 * len(g.values)
-        columns.append(np.bincount(g.codes * 3 + true, rows.weight * marker.share, size))
+    weight, true = rows.weight * marker.share, rows.evidence.rows.true
     return {
         "name": marker.name,
         "S": rows.accepted(marker.share),
         "cut": None if cut is None else bins.place(cut),
         "words": marker.words,
-        "columns": columns,
+        "columns": [
+            np.bincount(g.codes * 3 + true, weight, 3 * len(g.values)) for g in rows.groups
+        ],
     }
-
-
-def _prices(program: dict[str, Any]) -> dict[str, Any] | None:
-    side = program["objective"]
-    return {"unit": "amount", "text": side["words"]} if side["unit"] == "amount" else None
 
 
 def _checked(
@@ -400,13 +395,10 @@ def _checked(
         formulas = own.formulas()
         formulas["limits"] = limits_at(own, held, known["places"])
         parts.append(formulas | {"why": None})
-    evidence = check.evidence
     return {
         "where": check.where,
-        "n": evidence.n_rows,
-        "labelled": int((evidence.rows.true < evidence.n_classes).sum()),
-        "weight": float(check.weight.sum()),
+        **_size(check),
         "kinds": [list(k) for k in held.kinds],
-        "curve": held.tally(held.columns(check)),
+        "curve": held.tally(check),
         "programs": parts,
     }

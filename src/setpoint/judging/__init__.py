@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from setpoint.judging.pairs import ChangedGroup, Pair, Part, judged_classifier
     from setpoint.judging.result import (
         ModelComparison,
-        ModelComparisonDisplay,
         accepted,
         comparison_of,
         headline,

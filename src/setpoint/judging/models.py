@@ -31,7 +31,7 @@ from setpoint.search import vary_of
 
 def check_matching(models: Mapping[str, Any]) -> None:
     """Refuse models that do not decide the same."""
-    own = {name: m for name, m in models.items() if isinstance(m, GoalClassifier)}
+    own = _own(models)
     for name, model in own.items():
         if model._defers:
             raise InputError(
@@ -42,6 +42,11 @@ def check_matching(models: Mapping[str, Any]) -> None:
     plain = {n: [getattr(x, "item", lambda x=x: x)() for x in c] for n, c in classes.items()}
     check_same("classes", plain)
     check_same("positive class", {n: m.positive_ for n, m in own.items()})
+
+
+def _own(models: Mapping[str, Any]) -> dict[str, GoalClassifier]:
+    """The classifiers of this library."""
+    return {name: m for name, m in models.items() if isinstance(m, GoalClassifier)}
 
 
 def check_same(what: str, found: Mapping[str, Any], more: str = "") -> None:
@@ -148,25 +153,28 @@ def compare(
     n_rows = _length(X, y)
     order = _classes(goal, given, y, pos_label)
     _check_both_classes(order, y, n_rows)
-    raw: dict[str, Floats] = {}
-    known = {name: _decided(name, m, order, X, n_rows, sensitive_features, raw)
-             for name, m in given.items()}  # fmt: skip
-    first = next(iter(given))
-    labels = order.sorted[np.array(order.order)]
-    own = baseline
+    known = {
+        name: _decided(name, m, order, X, n_rows, sensitive_features) for name, m in given.items()
+    }
+    first = order.sorted[np.array(order.order)][next(iter(known.values()))[0]]
+    columns, named = sensitive_features, [m.sensitive_features for m in _own(given).values()]
+    if columns is None and goal.needs.names:  # a model that knows of none takes those of the others
+        columns = next((names for names in named if names is not None), None)
     judged: list[JudgedModel] = []
     for name, model in given.items():
-        if baseline is None and (name != first or wanted.needs.baseline):
-            own = labels[known[first]]
-        sides = {"sensitive_features": sensitive_features, "baseline": own}
+        codes, raw = known[name]
+        is_first = baseline is None and not judged and not wanted.needs.baseline
+        own = first if baseline is None and not is_first else baseline
         if isinstance(model, GoalClassifier):
-            rows = {"X": X, "y": y, "sample_weight": sample_weight, **sides}
-            judged.append(judged_classifier(name, model, goal, rows, {None: raw[name]}))
+            rows = {
+                "X": X, "y": y, "sample_weight": sample_weight, "baseline": own,
+                "sensitive_features": sensitive_features,
+            }  # fmt: skip
+            judged.append(judged_classifier(name, model, goal, rows, {None: raw}))
             continue
-        columns = _columns(goal, given, sensitive_features)
         rest = GivenRows(n_rows, y, sample_weight, columns, own, X)
         scores = _scores(name, model, order, X) if len(order.labels) == 2 else None
-        judged.append(judged_decisions(name, known[name], scores, goal, order, rest))
+        judged.append(judged_decisions(name, codes, scores, goal, order, rest))
     return comparison_of(goal, judged, X, vary=frontier, apart=baseline is not None)
 
 
@@ -255,7 +263,7 @@ def _classes(goal: Goal, models: Mapping[str, Any], y: Any, pos_label: Any) -> C
         for name, m in models.items()
         if not hasattr(m, "predict") and not isinstance(m, (str, Deployed))
     ]
-    positive = {n: m.positive_ for n, m in models.items() if isinstance(m, GoalClassifier)}
+    positive = {n: m.positive_ for n, m in _own(models).items()}
     for name, own in positive.items():
         if pos_label is not None and own != pos_label:
             raise InputError(
@@ -272,18 +280,17 @@ def _decided(
     X: Any,
     n_rows: int,
     sides: Any,
-    raw: dict[str, Floats],
-) -> Codes:
-    """The class that a model decides for each row; its scores go to `raw`."""
-    where = f"models[{name!r}]"
+) -> tuple[Codes, Any]:
+    """The class that a model decides for each row; its scores, if it is of this library."""
+    where, raw = f"models[{name!r}]", None
     if not hasattr(model, "predict"):
         found = Deployed.of(model)
         assert found is not None
-        return found.codes(classes, X, n_rows, where)
+        return found.codes(classes, X, n_rows, where), raw
     try:
         if isinstance(model, GoalClassifier):
-            raw[name] = model._scores(X)
-            labels = model._decided(X, raw[name], sides)
+            raw = model._scores(X)
+            labels = model._decided(X, raw, sides)
         else:
             labels = model.predict(X)
     except NotFittedError:
@@ -292,7 +299,7 @@ def _decided(
         raise
     except (ValueError, TypeError, KeyError) as error:
         raise InputError(f"`{where}` cannot decide these rows: {error}") from error
-    return Deployed(labels).codes(classes, None, n_rows, where)
+    return Deployed(labels).codes(classes, None, n_rows, where), raw
 
 
 def _scores(name: str, model: Any, classes: ClassOrder, X: Any) -> Floats | None:
@@ -305,11 +312,3 @@ def _scores(name: str, model: Any, classes: ClassOrder, X: Any) -> Floats | None
             scores = one_score(found, classes, f"models[{name!r}]")
             return -scores if found.ndim == 1 and classes.positive_first else scores
     return None
-
-
-def _columns(goal: Goal, models: Mapping[str, Any], given: Any) -> Any:
-    """The side information for a model that knows of none: that of the others."""
-    if given is not None or not goal.needs.names:
-        return given
-    named = (m.sensitive_features for m in models.values() if isinstance(m, GoalClassifier))
-    return next((names for names in named if names is not None), None)

@@ -9,12 +9,10 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from html import escape
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from setpoint.errors import InputError, InputTypeError
-from setpoint.goals import Constraint, Goal, constraint_in_words, goal_in_words, in_words
+from setpoint.errors import InputError
+from setpoint.goals import Constraint, Goal, goal_in_words, in_words
 from setpoint.inference import OPEN
 from setpoint.inputs import atomic_write
 from setpoint.judging.pairs import (
@@ -32,6 +30,7 @@ from setpoint.judging.pairs import (
 from setpoint.packages import pandas
 from setpoint.report import (
     LEVEL,
+    MOST_MODELS,
     Axis,
     Bar,
     Cell,
@@ -49,184 +48,23 @@ from setpoint.report import (
     aligned,
     as_page,
     bar_on,
-    drawstyle_of,
     fitted_on,
-    known_line,
     number,
     percent,
+    plot_frontier,
     plural,
-    scale_of,
     sentence,
     shortened,
     shown,
     shown_bound,
-    shown_bounds,
-    style,
     unit_of,
 )
 from setpoint.search import Frontier, vary_of
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
 
-    from setpoint.report import Canvas
-
-
-# --- ModelComparisonDisplay: the frontiers of several models in one picture -----------------------
-
-
-_INKS = (style.BLUE, style.GREEN, style.RED, style.ORANGE)
-_DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
-MOST = 1 + len(_INKS)
-"""Models that can be distinguished."""
-
-_MOST_POINTS = 300
-
-
-class ModelComparisonDisplay:
-    """What each model's scores reach as one bound moves, and where each model stands.
-
-    A line is the best of all thresholds on a model's scores, found on these very rows; a dot is
-    the model as it decides: hollow for the one in use. A model below its line could decide better
-    by its own scores.
-
-    Parameters
-    ----------
-    comparison : ModelComparison
-        Of at most five models.
-
-    Attributes
-    ----------
-    comparison : ModelComparison
-    ax_ : Axes
-    figure_ : Figure
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("agg")
-    >>> from matplotlib import pyplot as plt
-    >>> from setpoint import Deployed, compare
-    >>> y, scores = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9]
-    >>> models = {"today": [0, 0, 0, 1, 1, 1], "new": Deployed(scores, threshold=0.3)}
-    >>> found = compare("maximize recall subject to precision >= 0.7", models, None, y)
-    >>> display = found.plot()
-    >>> display.ax_.get_ylabel(), list(found.frontiers)
-    ('best recall', ['new'])
-    >>> plt.close(display.figure_)
-    """
-
-    ax_: Axes
-    figure_: FigureBase
-
-    def __init__(self, comparison: ModelComparison) -> None:
-        if not isinstance(comparison, ModelComparison):
-            raise InputTypeError(
-                f"`comparison` is what compare returns, got {type(comparison).__name__}"
-            )
-        if not comparison.points:
-            raise InputError(
-                "`comparison` holds no frontiers: they are of two classes, and "
-                "compare(frontier=True) finds them"
-            )
-        if len(comparison.names) > MOST:
-            raise InputError(
-                f"`comparison` is of {len(comparison.names)} models, and at most {MOST} can be "
-                "distinguished in a picture"
-            )
-        self.comparison = comparison
-
-    def plot(self, ax: style.Canvas = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : Axes or Figure, optional
-            By default a new figure. An empty figure is filled.
-
-        Returns
-        -------
-        self
-            With `ax_` and `figure_`.
-        """
-        self.figure_, (self.ax_,), mode = style.axes(ax, (6.8, 4.4))
-        found, ax_ = self.comparison, self.ax_
-        lines = {name: f.thinned(_MOST_POINTS) for name, f in found.frontiers.items()}
-        xs = [x for x, _ in found.points.values() if np.isfinite(x)]
-        ends = [shown_bounds(f) for f in lines.values()] or [(min(xs) - 0.1, max(xs) + 0.1)]
-        low, high = min(e[0] for e in ends), max(e[1] for e in ends)
-        for place, name in enumerate(found.names):
-            ink = style.INK if place == 0 else _INKS[place - 1]
-            if name in lines:
-                self._line(lines[name], low, high, ink, place, name)
-            x, y = found.points[name]
-            self._dot(x, y, ink, place, name if name not in lines else "")
-        ax_.set_xlim(low, high)
-        ax_.margins(y=0.08)
-        some = next(iter(lines.values()), None)
-        self._named(some)
-        style.legend(ax_, mode, columns=2)
-        style.caption(ax_, mode, self._caption(some))
-        return self
-
-    def _line(self, f: Frontier, low: float, high: float, ink: str, place: int, name: str) -> None:
-        x, y = known_line(f, low, high)
-        self.ax_.plot(
-            x,
-            y,
-            color=ink,
-            drawstyle=drawstyle_of(f),
-            linestyle="-" if place == 0 else _DASHES[(place - 1) % len(_DASHES)],
-            linewidth=style.THIN if place == 0 else style.LINE,
-            marker="." if f.kind == "points" else "",
-            label=shortened(name) if name else "",
-            zorder=3,
-        )
-
-    def _dot(self, x: float, y: float, ink: str, place: int, name: str) -> None:
-        if not np.isfinite(x + y):
-            return
-        self.ax_.scatter(
-            [x],
-            [y],
-            s=70.0,
-            facecolors=style.PAPER if place == 0 else ink,
-            edgecolors=ink if place == 0 else style.PAPER,
-            linewidths=1.8 if place == 0 else 1.2,
-            zorder=4.8 if place == 0 else 5.0,
-            clip_on=False,
-            label=shortened(name) if name else "",
-        )
-
-    def _named(self, some: Frontier | None) -> None:
-        """Axes in words, and a line at the bound that the goal asks for."""
-        goal, ax_ = self.comparison.goal, self.ax_
-        left = scale_of(str(goal.objective))
-        if some is not None:
-            side, how = some.side, " at least" if some.relation == ">=" else " at most"
-            if any(str(c) == some.vary for c in goal.constraints):
-                ax_.axvline(some.asked, **style.asked(), label="asked")
-        else:
-            moving = goal.constraints[0].lhs if goal.constraints else "predicted_rate"
-            side, how = str(moving), ""
-        below = scale_of(side)
-        style.finish(
-            ax_, style.wrapped(f"{below.words}{how}", 56), style.wrapped(f"best {left.words}", 56)
-        )
-        below.apply(ax_.xaxis)
-        left.apply(ax_.yaxis)
-
-    def _caption(self, some: Frontier | None) -> str:
-        text = f"Dots: the models as they decide; hollow: {shortened(self.comparison.names[0])}."
-        if some is None:
-            return text
-        goal = Goal.parse(some.goal)
-        others = [constraint_in_words(c) for c in goal.constraints if str(c) != some.vary]
-        text += " Lines: the best that each model's scores reach on these rows"
-        text += f", with {' and '.join(others)}." if others else "."
-        return text
+    from setpoint.report import Canvas, Display
 
 
 # --- A comparison of models in words, for a terminal ----------------------------------------------
@@ -453,7 +291,7 @@ def _bar(part: Part, unit: Unit, axis: Axis | None) -> Bar | None:
 
 def _pictures(found: ModelComparison) -> list[Picture]:
     """The frontiers in one picture, where they can be distinguished."""
-    if not found.points or len(found.names) > MOST:
+    if not found.points or len(found.names) > MOST_MODELS:
         return []
     name = "The models and the best that their scores reach"
     stands = "; ".join(
@@ -461,7 +299,7 @@ def _pictures(found: ModelComparison) -> list[Picture]:
     )
     picture = Picture(
         name,
-        ModelComparisonDisplay(found).plot,
+        found.plot,
         f"The best objective of each model as one bound moves. {stands}.",
         "A line is the best of all thresholds on the scores of one model, found on these very "
         "rows, which flatter it. A dot is the model as it decides; the hollow one is in use. A dot "
@@ -571,15 +409,25 @@ class ModelComparison:
             f"{name!r} is {pair.verdict}: {pair.why}" for name, pair in self.pairs.items()
         )
 
-    def plot(self, ax: Canvas = None) -> ModelComparisonDisplay:
-        """Draw the frontiers and the rules of all models; see :class:`ModelComparisonDisplay`.
+    def plot(self, ax: Canvas = None) -> Display:
+        """Draw the frontiers and rules of all models, by :func:`setpoint.report.plot_frontier`.
 
         Parameters
         ----------
         ax : Axes or Figure, optional
             By default a new figure.
+
+        Raises
+        ------
+        ValueError
+            If there are no frontiers, or more than five models.
         """
-        return ModelComparisonDisplay(self).plot(ax)
+        if not self.points:
+            raise InputError(
+                "`comparison` holds no frontiers: they are of two classes, and "
+                "compare(frontier=True) finds them"
+            )
+        return plot_frontier(self.frontiers, self.points, self.goal, ax=ax)
 
     def to_frame(self) -> pd.DataFrame:
         """Each part of the goal for each model as a pandas DataFrame, one row each.

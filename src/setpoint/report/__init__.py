@@ -21,11 +21,11 @@ if TYPE_CHECKING:
         command_for,
     )
     from setpoint.report.displays import style
-    from setpoint.report.displays.frontier import DeferralDisplay, FrontierDisplay
-    from setpoint.report.displays.objective import ConvergenceDisplay, ObjectiveCurveDisplay
-    from setpoint.report.displays.operating import GroupRatesDisplay, OperatingPointDisplay
-    from setpoint.report.displays.scales import drawstyle_of, known_line, scale_of, shown_bounds
-    from setpoint.report.displays.style import Canvas
+    from setpoint.report.displays.frontier import MOST_MODELS, plot_frontier
+    from setpoint.report.displays.groups import plot_groups
+    from setpoint.report.displays.operating import plot_deferral, plot_objective, plot_operating
+    from setpoint.report.displays.search import plot_convergence
+    from setpoint.report.displays.style import Canvas, Display
     from setpoint.report.document import NO_RULE, UNCERTIFIED, report_document
     from setpoint.report.entry import LEVEL, Entry, GroupRow, entries_on, measured_entry
     from setpoint.report.facts import (

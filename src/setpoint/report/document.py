@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import Any
 
 from setpoint.errors import InputError
 from setpoint.goals import Const, Goal, expression_of, glossary, goal_in_words, in_words
@@ -410,8 +411,6 @@ _FRAME, _ROW = 0.9, 0.22
 
 def group_pictures(facts: Facts, goal: Goal) -> Iterator[Picture]:
     """Each compared metric over its groups, with what the goal asks of them."""
-    from setpoint.report.displays import GroupRatesDisplay
-
     rows = [g for g in facts.groups if g.compared]
     for metric in dict.fromkeys(g.metric for g in rows):
         own = tuple(_printable(g) for g in rows if g.metric == metric)
@@ -419,7 +418,7 @@ def group_pictures(facts: Facts, goal: Goal) -> Iterator[Picture]:
             continue
         yield Picture(
             f"{in_words(expression_of(metric))} by group".capitalize(),
-            GroupRatesDisplay(own, goal, facts.level).plot,
+            _plot_of(own, goal, facts.level),
             f"{metric} in each of {len(own)} groups; the table has the numbers.",
             f"A point is the value of one group, the line through it where it is on new rows, each "
             f"end with {100 * facts.level:.4g} % confidence. Where lines overlap, groups may "
@@ -427,6 +426,12 @@ def group_pictures(facts: Facts, goal: Goal) -> Iterator[Picture]:
             (SIZE[0], _FRAME + _ROW * max(len(own), 4)),
             detail=True,
         )
+
+
+def _plot_of(rows: tuple[GroupRow, ...], goal: Goal, level: float) -> Any:
+    from setpoint.report.displays import plot_groups
+
+    return lambda ax: plot_groups(rows, goal, level, ax=ax)
 
 
 def _printable(row: GroupRow) -> GroupRow:
@@ -440,13 +445,13 @@ def path_pictures(facts: Facts) -> Iterator[Picture]:
     guarantee = facts.guarantee
     if guarantee is None or sum(math.isfinite(value) for _, value in guarantee.path) < 3:
         return
-    from setpoint.report.displays.scales import RulePathDisplay
+    from setpoint.report.displays import plot_rule_path
 
+    path, passed = guarantee.path, guarantee.passed
     yield Picture(
         "From safe to bold",
-        RulePathDisplay(guarantee.path, guarantee.passed, facts.objective.text).plot,
-        f"{len(guarantee.path)} rules by margin and objective; the first {guarantee.passed} passed "
-        "the test.",
+        lambda ax: plot_rule_path(path, passed, facts.objective.text, ax=ax),
+        f"{len(path)} rules by margin and objective; the first {passed} passed the test.",
         "Each mark is a rule, as it looked where the path was learnt. To the left it lies further "
         "within its bounds, in standard errors of the rows that certify. They were tested from the "
         "left up to the first that did not pass.",

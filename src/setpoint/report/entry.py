@@ -478,15 +478,6 @@ def entries_on(
     return [objective, *map(counted.constraint, counted.constraints)]
 
 
-def groups_on(linked: LinkedGoal, confusion: Confusion, level: float = LEVEL) -> list[GroupRow]:
-    """Every metric that a goal compares over groups, in each of them."""
-    linker = Linker(confusion.codebook, confusion.marginals, fixed=False)
-    reducers = reducers_of(linked.goal, confusion.codebook.labels)
-    metrics = group_metrics(reducers, linker, explained=False)
-    counted = CountedRates(linker.table, confusion)
-    return [group_row(m, counted, level) for m in metrics]
-
-
 def _two_sided(level: float) -> float:
     """The level of an interval whose ends each hold with a level by themselves."""
     return round(2.0 * level - 1.0, 12)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from setpoint.goals import Metric, Reduce, expression_of, in_words
@@ -16,7 +17,6 @@ from setpoint.search import Frontier
 
 if TYPE_CHECKING:
     from setpoint.goals import Goal
-    from setpoint.report.displays import OperatingPointDisplay
     from setpoint.report.facts import Facts
 
 
@@ -54,14 +54,14 @@ class DeferralSection(Section):
         curves = self.points.curves
         if not 1 <= len(curves) <= _MOST_CURVES:
             return
-        from setpoint.report.displays import DeferralDisplay
+        from setpoint.report.displays import plot_deferral
 
         points = replace(
             self.points, curves=tuple(replace(c, name=shortened(c.name)) for c in curves)
         )
         yield Picture(
             "Errors by share decided",
-            DeferralDisplay(points, facts.goal).plot,
+            lambda ax: plot_deferral(points, facts.goal, ax=ax),
             "The share of the decided that is wrong over the share of rows decided. "
             + self.lines()[0],
             "To the right more rows are decided, and fewer are left to a person. Higher up more of "
@@ -100,25 +100,28 @@ class Frontiers(Section):
 
 def pictures_of(frontiers: Sequence[Frontier]) -> Iterator[Picture]:
     """A picture for each frontier."""
-    from setpoint.report.displays import FrontierDisplay
+    return (_picture_of(frontier.thinned()) for frontier in frontiers)
 
-    for frontier in (f.thinned() for f in frontiers):
-        proof = ""
-        if math.isinf(frontier.gap):
-            proof = " It is not proved that no rule does better."
-        elif frontier.gap > 5e-5:
-            proof = " The band is what the best may be better by."
-        strict = "right" if frontier.relation == ">=" else "left"
-        side, objective = _words(frontier.side), _words(frontier.objective)
-        yield Picture(
-            _title(frontier),
-            FrontierDisplay(frontier).plot,
-            f"The best {objective} as the bound on {side} moves; the goal asks for "
-            f"{frontier.relation} {number(frontier.asked)}.",
-            f"The line shows the best {objective} under each bound on {side}; further to the "
-            f"{strict} the bound is stricter. The mark is the bound that the goal asks for.{proof}",
-            _WIDE,
-        )
+
+def _picture_of(frontier: Frontier) -> Picture:
+    from setpoint.report.displays import plot_frontier
+
+    proof = ""
+    if math.isinf(frontier.gap):
+        proof = " It is not proved that no rule does better."
+    elif frontier.gap > 5e-5:
+        proof = " The band is what the best may be better by."
+    strict = "right" if frontier.relation == ">=" else "left"
+    side, objective = _words(frontier.side), _words(frontier.objective)
+    return Picture(
+        _title(frontier),
+        lambda ax: plot_frontier(frontier, ax=ax),
+        f"The best {objective} as the bound on {side} moves; the goal asks for "
+        f"{frontier.relation} {number(frontier.asked)}.",
+        f"The line shows the best {objective} under each bound on {side}; further to the "
+        f"{strict} the bound is stricter. The mark is the bound that the goal asks for.{proof}",
+        _WIDE,
+    )
 
 
 def _title(frontier: Frontier) -> str:
@@ -158,24 +161,23 @@ class OperatingSection(Section):
         """Precision over recall, the objective over cut-offs, and the ROC curve."""
         if not 1 <= len(self.points.curves) <= _MOST_CURVES:
             return
-        from setpoint.report.displays import ObjectiveCurveDisplay, OperatingPointDisplay
+        from setpoint.report.displays import plot_objective, plot_operating
 
         points = _fit_to_draw(self.points)
         today = None if facts.deployed is None else _place(facts.deployed.confusion)
-        display = OperatingPointDisplay(
-            points, facts.goal, deployed=None if today is None else today[:2]
-        )
+        dot = None if today is None else today[:2]
+        plot = partial(plot_operating, points, facts.goal, deployed=dot)
         hollow = "" if today is None else " The hollow dot is the deployed model."
-        yield _precision_and_recall(display, f"The full dot is the rule.{hollow}")
+        yield _precision_and_recall(plot, points, f"The full dot is the rule.{hollow}")
         if len(points.curves) == 1 and points.curves[0].objective:
             both = None
             if today is not None and facts.deployed is not None:
-                value = facts.deployed.objective
-                both = None if value is None else (today[2], value)
-            curve = ObjectiveCurveDisplay(points, facts.goal, facts.objective.value, deployed=both)
+                before = facts.deployed.objective
+                both = None if before is None else (today[2], before)
+            value = facts.objective.value
             yield Picture(
                 "The objective at every cut-off",
-                curve.plot,
+                lambda ax: plot_objective(points, facts.goal, value, deployed=both, ax=ax),
                 "The goal's objective over the share of rows accepted, from nobody to everybody.",
                 "To the right the cut-off is lower and more rows are accepted. Where it is shaded "
                 f"every constraint holds on these rows. The full dot is the rule.{hollow}",
@@ -183,7 +185,7 @@ class OperatingSection(Section):
             )
         yield Picture(
             "Hits and false alarms",
-            lambda ax: display.plot(ax, kind="roc"),
+            lambda ax: plot(kind="roc", ax=ax),
             f"Recall against the false positive rate for every cut-off; {_here(points)}, with a "
             f"false positive rate of {percent(points.false_positive_rate)}.",
             "Each point of a line is one cut-off. Higher up more of the class is found; to the "
@@ -195,21 +197,24 @@ class OperatingSection(Section):
 
 def pictures_of_refused(points: OperatingPoints, goal: Goal, shown: Goal) -> Iterator[Picture]:
     """Precision over recall, with the bounds that are asked and those that are shown."""
-    from setpoint.report.displays import OperatingPointDisplay
+    from setpoint.report.displays import plot_operating
 
     if 1 <= len(points.curves) <= _MOST_CURVES:
-        display = OperatingPointDisplay(_fit_to_draw(points), goal, shown=shown)
+        points = _fit_to_draw(points)
         yield _precision_and_recall(
-            display,
+            partial(plot_operating, points, goal, shown=shown),
+            points,
             "The full dot is the best rule for the bound that these rows show.",
         )
 
 
-def _precision_and_recall(display: OperatingPointDisplay, dots: str) -> Picture:
+def _precision_and_recall(
+    plot: Callable[..., object], points: OperatingPoints, dots: str
+) -> Picture:
     return Picture(
         "Precision and recall",
-        lambda ax: display.plot(ax, kind="precision-recall"),
-        f"Precision against recall for every cut-off; {_here(display.points)}.",
+        lambda ax: plot(kind="precision-recall", ax=ax),
+        f"Precision against recall for every cut-off; {_here(points)}.",
         "Each point of a line is one cut-off. To the right more of the class is found; higher up, "
         f"more of those accepted are right. {dots}",
         _WIDE,
@@ -294,7 +299,7 @@ class SearchTrace(Section):
         """Objective, bound and violation over the calls."""
         if len(self.steps) < 3:
             return
-        from setpoint.report.displays import ConvergenceDisplay
+        from setpoint.report.displays import plot_convergence
 
         last = self.steps[-1]
         bound = (
@@ -305,7 +310,7 @@ class SearchTrace(Section):
         steps = "passes over the data" if self.of_passes else "steps"
         yield Picture(
             self.title,
-            ConvergenceDisplay(self.steps, facts.goal).plot,
+            lambda ax: plot_convergence(self.steps, facts.goal, ax=ax),
             f"The best objective after each of {last[0]:,} {steps}; at the end {number(last[1])}.",
             f"To the right the search has looked longer. {bound}",
             panels=True,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from setpoint.surrogates.classifier import AdaptiveSurrogateClassifier
     from setpoint.surrogates.losses import PRBEP, PrecisionAtK, PrecisionAtRecall
     from setpoint.surrogates.selection import NotMonotoneWarning
-    from setpoint.surrogates.summary import AdaptiveStep, AdaptiveSummary, SurrogatePathDisplay
+    from setpoint.surrogates.summary import AdaptiveStep, AdaptiveSummary, plot_surrogate_path
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
     __getattr__ = lazily(__name__)

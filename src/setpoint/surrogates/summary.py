@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import BlackBoxMetric, Expression, Goal, as_goal
-from setpoint.report import SIZE, Facts, Picture, Section, cleaned, number, style
+from setpoint.report import SIZE, Display, Facts, Picture, Section, cleaned, number, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import FigureBase
+
+    from setpoint.report import Canvas
 
 
 # --- What a report adds of an adaptive search: its baseline, its gain -----------------------------
@@ -150,16 +151,15 @@ class AdaptiveSummary(Section):
             return
 
         found = replace(self, surrogates=tuple(cleaned(name) for name in self.surrogates))
-        display = SurrogatePathDisplay(found, facts.goal)
         yield Picture(
             "The metric along the search",
-            display.plot,
+            lambda ax: plot_surrogate_path(found, facts.goal, ax=ax),
             f"The metric of {len(self.path):,} models in the order of the search, best "
             f"{number(self.best_value)}, against the baseline {number(self.baseline_value)}; "
             "below, the weights of the surrogates along the best path.",
             "Each mark is one model, the dashed line the baseline: a model with a cut-off and no "
             "search. Below, what the models of the best path weighed more and less.",
-            (SIZE[0], _AXES + sum(display.heights)),
+            (SIZE[0], _AXES + sum(_heights(found))),
             panels=True,
         )
 
@@ -242,7 +242,7 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else ""
 
 
-# --- SurrogatePathDisplay: how an adaptive search went --------------------------------------------
+# --- How an adaptive search went ------------------------------------------------------------------
 
 
 _MOST_BANDS = 10
@@ -263,30 +263,33 @@ _LINE = 0.185
 """Inches of one line of a name."""
 
 
-class SurrogatePathDisplay:
-    """A search over surrogates: the metric model by model, and the weights it went by.
+def plot_surrogate_path(
+    summary: Facts | AdaptiveSummary,
+    goal: Goal | Expression | str | None = None,
+    *,
+    ax: Canvas = None,
+) -> Display:
+    """Draw a search over surrogates: the metric model by model, and the weights it went by.
 
     Parameters
     ----------
-    summary : AdaptiveSummary
+    summary : GoalReport or AdaptiveSummary
+        A report on a search over surrogates holds a summary.
     goal : Goal, str or metric, optional
-        Names the metric.
+        Names the metric; by default that of the report.
+    ax : Axes or Figure, optional
+        By default a new figure, with the weights along the best path in a panel of their own. An
+        empty figure is filled. Axes hold the metric alone.
 
-    Attributes
-    ----------
-    summary : AdaptiveSummary
-    goal : Goal or None
-    ax_ : Axes
-        With the metric over evaluations.
-    weights_ax_ : Axes or None
-        With the weights along the best path; None in axes given, for a single surrogate, and
-        where that path has no step.
-    figure_ : Figure
+    Returns
+    -------
+    Display
+        With second axes for the weights, where there are several surrogates.
 
     Raises
     ------
     ValueError
-        If the search made no step.
+        If the report is not on a search over surrogates, or the search made no step.
 
     Examples
     --------
@@ -301,165 +304,85 @@ class SurrogatePathDisplay:
     ...     "gradient", "interpolation", "zero", ("sigmoid of positives", "sigmoid of negatives"),
     ...     (first, second),
     ... )
-    >>> display = SurrogatePathDisplay(summary, "f1").plot()
-    >>> display.ax_.get_ylabel()
-    'f1'
+    >>> display = plot_surrogate_path(summary, "f1")
+    >>> [ax.get_ylabel() for ax in display.axes_]
+    ['f1', 'weights']
     >>> plt.close(display.figure_)
     """
+    style.require_matplotlib()
+    from matplotlib.ticker import MaxNLocator
 
-    ax_: Axes
-    weights_ax_: Axes | None
-    figure_: FigureBase
-
-    def __init__(
-        self, summary: AdaptiveSummary, goal: Goal | Expression | str | None = None
-    ) -> None:
-        if isinstance(summary, type) or getattr(summary, "name", "") != "adaptive":
-            raise InputTypeError(
-                f"`summary` is the adaptive part of a report, got {type(summary).__name__}; "
-                "reports on a search over surrogates have one"
-            )
-        if not summary.path:
-            raise InputError("the search made no step: there is no path to draw")
-        self.summary = summary
-        self.goal = None if goal is None else as_goal(goal)
-
-    # -- where the numbers come from --------------------------------------------------
-    @classmethod
-    def from_estimator(cls, clf: Any, *, ax: style.Canvas = None) -> Self:
-        """Draw the search of a fitted classifier.
-
-        Parameters
-        ----------
-        clf : fitted classifier
-            One that searched over surrogates.
-        ax
-            As in :meth:`plot`.
-
-        Raises
-        ------
-        ValueError
-            If it did not search over surrogates.
-        """
-        style.require_matplotlib()
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(clf)
-        return cls.from_report(clf.goal_report_, ax=ax)
-
-    @classmethod
-    def from_report(cls, report: Facts, *, ax: style.Canvas = None) -> Self:
-        """Draw the search that led to a report.
-
-        Raises
-        ------
-        ValueError
-            If it was not a search over surrogates.
-        """
-        style.require_matplotlib()
-        found = report.section("adaptive")
+    if isinstance(summary, Facts):
+        found = summary.section("adaptive")
         if found is None:
             raise InputError(
                 "the report is not on a search over surrogates, and only such a search has a path"
             )
-        return cls(found, report.goal).plot(ax)
-
-    # -- drawing ------------------------------------------------------------------------
-    def plot(self, ax: style.Canvas = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : Axes or Figure, optional
-            By default a new figure, with the weights in a panel of their own. An empty
-            figure is filled. Axes hold the metric alone.
-
-        Returns
-        -------
-        self
-            With `ax_`, `weights_ax_` and `figure_`.
-        """
-        bands, heights = self._bands(), self.heights
-        style.require_matplotlib()
-        from matplotlib.ticker import MaxNLocator
-
-        self.figure_, panels, mode = style.axes(ax, (6.4, 1.2 + sum(heights)), heights)
-        self.ax_, self.weights_ax_ = panels[0], None
-        self._metric(self.ax_)
-        stacked = len(panels) > 1
-        evaluations = "evaluations of the metric"
-        style.finish(self.ax_, "" if stacked else evaluations, self._metric_name())
-        if stacked:
-            lower = self.weights_ax_ = panels[1]
-            lower.sharex(self.ax_)
-            self.ax_.tick_params(labelbottom=False)
-            self._weights(lower, bands)
-            style.finish(lower, evaluations, "weights", grid="x")
-        # Large numbers of evaluations, in a panel that shares its width with names.
-        panels[-1].tick_params(axis="x", labelsize=style.SMALL)
-        panels[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
-        style.legend(self.ax_, mode, columns=1 if mode == "tight" else 2)
-        return self
-
-    @property
-    def heights(self) -> tuple[float, ...]:
-        """Inches of the panels: what the names of the surrogates need."""
-        lines = [1 + name.count("\n") for name, _ in self._bands()]
-        return (2.4, max(1.3, _LINE * sum(lines) + 0.1)) if lines else (2.4,)
-
-    def _metric_name(self) -> str:
-        if self.goal is None:
-            return "metric"
-        if isinstance(self.goal.objective, BlackBoxMetric):
-            # An import path: it holds no spaces to break it at.
-            return _cut(self.goal.objective.name, _LONGEST).replace(":", ":\n")
-        return style.wrapped(str(self.goal.objective), 30)
-
-    @property
-    def _end(self) -> int:
-        """The last evaluation of the search; the bootstrap's come later."""
-        return max(step.used for step in self.summary.path)
-
-    def _metric(self, ax: Axes) -> None:
-        summary = self.summary
-        best_first = sorted(
-            dict.fromkeys(step.start for step in summary.path),
-            key=lambda start: start != summary.start,
+        goal, summary = summary.goal, found
+    if not isinstance(summary, AdaptiveSummary):
+        raise InputTypeError(
+            f"`summary` is the adaptive part of a report, got {type(summary).__name__}"
         )
-        for i, start in enumerate(best_first):
-            steps = [step for step in summary.path if step.start == start]
-            ink, dashes = _OTHERS[(i - 1) % len(_OTHERS)]
-            own = start == summary.start
-            ax.plot(
-                [step.used for step in steps],
-                [step.value for step in steps],
-                color=style.BLUE if own else ink,
-                linestyle="-" if own else dashes,
-                linewidth=1.8 if own else 1.2,
-                marker="o",
-                markersize=2.5 if len(steps) > 1 else 5.0,
-                label=f"from {start}" + (" (the best path)" if own else ""),
-                zorder=3.0 if own else 2.5,
-            )
-        ax.axhline(
-            summary.baseline_value,
-            color=style.RED,
-            linewidth=1.2,
-            linestyle=(0, (4, 2)),
-            label=f"baseline {number(summary.baseline_value)}"
-            + ("" if summary.accepted else ", returned"),
-            zorder=2,
-        )
-        if summary.best_value != summary.baseline_value:
-            self._best(ax)
-        ax.margins(x=0.03, y=0.1)
-        ax.set_xlim(ax.get_xlim())
+    if not summary.path:
+        raise InputError("the search made no step: there is no path to draw")
+    heights = _heights(summary)
+    panels = style.panels(ax, (6.4, 1.2 + sum(heights)), heights)
+    top, bottom = panels[0], panels[-1]
+    _metric(top.ax, summary)
+    evaluations = "evaluations of the metric"
+    name = "metric" if goal is None else _metric_name(as_goal(goal))
+    top.finish(evaluations if top is bottom else "", name)
+    if top is not bottom:
+        bottom.ax.sharex(top.ax)
+        top.ax.tick_params(labelbottom=False)
+        _weights(bottom.ax, summary)
+        bottom.finish(evaluations, "weights", grid="x")
+    # Large numbers of evaluations, in a panel that shares its width with names.
+    bottom.ax.tick_params(axis="x", labelsize=style.SMALL)
+    bottom.ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    top.legend(columns=1 if top.mode == "tight" else 2)
+    return Display(tuple(panel.ax for panel in panels))
 
-    def _best(self, ax: Axes) -> None:
-        """The best model, at the step that it comes from."""
-        summary = self.summary
+
+def _metric_name(goal: Goal) -> str:
+    if isinstance(goal.objective, BlackBoxMetric):
+        # An import path: it holds no spaces to break it at.
+        return _cut(goal.objective.name, _LONGEST).replace(":", ":\n")
+    return style.wrapped(str(goal.objective), 30)
+
+
+def _metric(ax: Axes, summary: AdaptiveSummary) -> None:
+    """The metric along each path, the best one first, and the baseline."""
+    starts = dict.fromkeys([summary.start, *(step.start for step in summary.path)])
+    drawn = {start: [step for step in summary.path if step.start == start] for start in starts}
+    best_first = [(start, steps) for start, steps in drawn.items() if steps]
+    for i, (start, steps) in enumerate(best_first):
+        ink, dashes = _OTHERS[(i - 1) % len(_OTHERS)]
+        own = start == summary.start
+        ax.plot(
+            [step.used for step in steps],
+            [step.value for step in steps],
+            color=style.BLUE if own else ink,
+            linestyle="-" if own else dashes,
+            linewidth=style.LINE if own else 1.2,
+            marker="o",
+            markersize=2.5 if len(steps) > 1 else 5.0,
+            label=f"from {start}" + (" (the best path)" if own else ""),
+            zorder=3.0 if own else 2.5,
+        )
+    ax.axhline(
+        summary.baseline_value,
+        color=style.RED,
+        linewidth=1.2,
+        linestyle=(0, (4, 2)),
+        label=f"baseline {number(summary.baseline_value)}"
+        + ("" if summary.accepted else ", returned"),
+        zorder=2,
+    )
+    if summary.best_value != summary.baseline_value:
+        # The best model, at the step that it comes from.
         at = summary.best_step()
-        x = self._end if at is None else at.used
+        x = max(step.used for step in summary.path) if at is None else at.used
         if at is not None and at.value != summary.best_value:
             # The model of the step with its cut-off set anew.
             ax.plot([x, x], [at.value, summary.best_value], color=style.ORANGE, linewidth=1.0)
@@ -473,74 +396,75 @@ class SurrogatePathDisplay:
             label=f"best {number(summary.best_value)}" + (", returned" if summary.accepted else ""),
             zorder=5,
         )
+    ax.margins(x=0.03, y=0.1)
+    ax.set_xlim(ax.get_xlim())
 
-    def _bands(self) -> list[tuple[str, Floats]]:
-        """Names and shares (m,) of the surrogates along the best path, those of few pooled."""
-        summary = self.summary
-        steps = [step for step in summary.path if step.start == summary.start]
-        if not steps or len(summary.surrogates) < 2:
-            return []
-        shares = np.array([step.weights for step in steps])
-        names = [_broken(name) for name in summary.surrogates]
-        if len(names) <= _MOST_BANDS:
-            return list(zip(names, shares.T, strict=True))
-        large = np.sort(np.argsort(-shares.mean(axis=0), kind="stable")[: _MOST_BANDS - 1])
-        rest = np.setdiff1d(np.arange(len(names)), large)
-        pooled = (f"{len(rest)} others", shares[:, rest].sum(axis=1))
-        return [*((names[k], shares[:, k]) for k in large), pooled]
 
-    def _weights(self, ax: Axes, bands: Sequence[tuple[str, Floats]]) -> None:
-        """Stacked shares; each holds until the path moves on."""
-        summary = self.summary
-        used = [step.used for step in summary.path if step.start == summary.start]
-        x = np.array([*used, ax.get_xlim()[1]])
-        top = np.zeros(len(x))
-        middles = []
-        for (_, share), (ink, alpha) in zip(bands, _BANDS, strict=False):
-            foot, top = top, top + np.append(share, share[-1])
-            ax.fill_between(
-                x,
-                foot,
-                top,
-                step="post",
-                facecolor=ink,
-                alpha=alpha,
-                edgecolor="none",
-                linewidth=0,
-            )
-            ax.step(x, top, where="post", color="#ffffff", linewidth=0.8)
-            middles.append(float(foot[-1] + top[-1]) / 2.0)
-        ax.set_ylim(0.0, 1.0)
-        ax.set_yticks([0.0, 0.5, 1.0], ["0", "50 %", "100 %"])
-        self._name(ax, bands, middles)
+def _bands(summary: AdaptiveSummary) -> list[tuple[str, Floats]]:
+    """Names and shares (m,) of the surrogates along the best path, those of few pooled."""
+    steps = [step for step in summary.path if step.start == summary.start]
+    if not steps or len(summary.surrogates) < 2:
+        return []
+    shares = np.array([step.weights for step in steps])
+    names = [_broken(name) for name in summary.surrogates]
+    if len(names) <= _MOST_BANDS:
+        return list(zip(names, shares.T, strict=True))
+    large = np.sort(np.argsort(-shares.mean(axis=0), kind="stable")[: _MOST_BANDS - 1])
+    rest = np.setdiff1d(np.arange(len(names)), large)
+    pooled = (f"{len(rest)} others", shares[:, rest].sum(axis=1))
+    return [*((names[k], shares[:, k]) for k in large), pooled]
 
-    @staticmethod
-    def _name(ax: Axes, bands: Sequence[tuple[str, Floats]], middles: Sequence[float]) -> None:
-        """Names to the right, in the order of the bands, with a line to each."""
-        lines = [1 + name.count("\n") for name, _ in bands]
-        for (name, _), (ink, alpha), middle, y in zip(
-            bands, _BANDS, middles, _spread(middles, lines), strict=False
-        ):
-            ax.plot(
-                [1.0, 1.03, 1.06],
-                [middle, y, y],
-                transform=ax.transAxes,
-                color=ink,
-                alpha=alpha,
-                linewidth=2.0,
-                clip_on=False,
-            )
-            ax.annotate(
-                name,
-                (1.07, y),
-                xycoords="axes fraction",
-                color=style.INK,
-                fontsize=style.SMALL,
-                va="center",
-                ha="left",
-                annotation_clip=False,
-                parse_math=False,
-            )
+
+def _heights(summary: AdaptiveSummary) -> tuple[float, ...]:
+    """Inches of the panels: what the names of the surrogates need."""
+    lines = [1 + name.count("\n") for name, _ in _bands(summary)]
+    return (2.4, max(1.3, _LINE * sum(lines) + 0.1)) if lines else (2.4,)
+
+
+def _weights(ax: Axes, summary: AdaptiveSummary) -> None:
+    """Stacked shares; each holds until the path moves on. Names to the right, a line to each."""
+    bands = _bands(summary)
+    used = [step.used for step in summary.path if step.start == summary.start]
+    x = np.array([*used, ax.get_xlim()[1]])
+    shares = np.array([np.append(share, share[-1]) for _, share in bands])
+    tops = np.cumsum([np.zeros(len(x)), *shares], axis=0)
+    middles = (tops[1:, -1] + tops[:-1, -1]) / 2.0
+    for foot, top, (ink, alpha) in zip(tops[:-1], tops[1:], _BANDS, strict=False):
+        ax.fill_between(
+            x,
+            foot,
+            top,
+            step="post",
+            facecolor=ink,
+            alpha=alpha,
+            edgecolor="none",
+            linewidth=0,
+        )
+        ax.step(x, top, where="post", color=style.PAPER, linewidth=0.8)
+    ax.set_ylim(0.0, 1.0)
+    ax.set_yticks([0.0, 0.5, 1.0], ["0", "50 %", "100 %"])
+    heights = _spread(middles, [1 + name.count("\n") for name, _ in bands])
+    for (name, _), (ink, alpha), middle, y in zip(bands, _BANDS, middles, heights, strict=False):
+        ax.plot(
+            [1.0, 1.03, 1.06],
+            [middle, y, y],
+            transform=ax.transAxes,
+            color=ink,
+            alpha=alpha,
+            linewidth=2.0,
+            clip_on=False,
+        )
+        ax.annotate(
+            name,
+            (1.07, y),
+            xycoords="axes fraction",
+            color=style.INK,
+            fontsize=style.SMALL,
+            va="center",
+            ha="left",
+            annotation_clip=False,
+            parse_math=False,
+        )
 
 
 def _cut(text: str, most: int) -> str:

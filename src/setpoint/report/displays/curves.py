@@ -1,34 +1,20 @@
-"""Curves of operating points in a plane."""
+"""The plane of operating points: where a goal is met, and what it asks for there."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
-from setpoint.counts import Codebook, Evidence, Marginals
-from setpoint.errors import GoalError, InputTypeError
+from setpoint.counts import Codebook, Marginals
+from setpoint.errors import GoalError
 from setpoint.goals import EVERYWHERE, Const, Constraint, Goal, Metric
 from setpoint.inference import clopper_pearson
 from setpoint.program import Program, link
-from setpoint.report.displays import style
-from setpoint.report.displays.scales import SHARE
-from setpoint.report.displays.style import PlacedLabels
-from setpoint.report.facts import Facts
 from setpoint.report.operating import OperatingCurve, OperatingPoints
-from setpoint.rules import Rule
-from setpoint.search import Frontier
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-
-# --- The plane of operating points: where a goal is met -------------------------------------------
-
 
 _PIECES = 80
 """Straight pieces of a line across the whole picture, where it bends."""
@@ -88,7 +74,7 @@ class Plane:
             (bound,) = program.constraints
             with np.errstate(invalid="ignore"):
                 slack = np.asarray(bound.slack(v))
-            slack = np.nan_to_num(slack, nan=-_FAR, posinf=_FAR, neginf=-_FAR)
+            slack = np.where(np.isnan(slack), -_FAR, slack)
             out = np.minimum(out, np.clip(slack, -_FAR, _FAR))
         return out
 
@@ -102,16 +88,13 @@ class Plane:
 
     def _features(self, program: Program, fpr: Floats, recall: Floats) -> Floats:
         """Features are affine in the two rates: three corners tell them."""
-        corners = [program.rates_of(self._counts(*at)) for at in ((0, 0), (1, 0), (0, 1))]
-        origin, by_fpr, by_recall = corners
-        return np.asarray(
-            origin + fpr[..., None] * (by_fpr - origin) + recall[..., None] * (by_recall - origin)
-        )
-
-    def _counts(self, fpr: float, recall: float) -> Floats:
         n, p = self.negatives, self.positives
-        return np.array(
-            [[[n * (1 - fpr), n * fpr], [p * (1 - recall), p * recall], [0.0, 0.0]]], np.float64
+        none, alarms, hits = (
+            program.rates_of(np.array([[*counts, [0.0, 0.0]]]))
+            for counts in ([[n, 0], [p, 0]], [[0, n], [p, 0]], [[n, 0], [0, p]])
+        )
+        return np.asarray(
+            none + fpr[..., None] * (alarms - none) + recall[..., None] * (hits - none)
         )
 
     def precision(self, fpr: Any, recall: Any) -> Floats:
@@ -148,208 +131,44 @@ class Plane:
         return r, p
 
 
-def plain_bound(c: Constraint, positive: Any) -> tuple[str, float] | None:
-    """A rate of all rows and its bound, where a constraint says no more than that.
+_PLAIN = {
+    "recall": ("recall", False),
+    "false_negative_rate": ("recall", True),
+    "precision": ("precision", False),
+    "false_positive_rate": ("false positive rate", False),
+    "specificity": ("false positive rate", True),
+    "deferral_rate": ("share decided", True),
+    "error_rate.decided": ("error", False),
+    "accuracy.decided": ("error", True),
+}
+"""Metrics, the rate in a picture that each is, and whether it is 1 minus that rate."""
+
+
+def plain_bound(c: Constraint, positive: Any = None) -> tuple[str, float, bool] | None:
+    """A rate of all rows, its bound, and whether from below; None where a constraint says more.
 
     Examples
     --------
     >>> from setpoint import Goal
     >>> goal = Goal.parse("maximize recall subject to specificity >= 0.75")
     >>> plain_bound(goal.constraints[0], "yes")
-    ('false positive rate', 0.25)
+    ('false positive rate', 0.25, False)
     """
     e, level = c.lhs, c.rhs
     if not isinstance(e, Metric) or not isinstance(level, Const):
         return None
-    if e.population != EVERYWHERE or e.label not in (None, positive):
+    known = _PLAIN.get(e.name + ".decided" * e.only_decided)
+    if known is None or e.population != EVERYWHERE or e.label not in (None, positive):
         return None
-    if e.name in ("recall", "precision"):
-        return e.name, level.value
-    if e.name == "false_negative_rate":
-        return "recall", 1.0 - level.value
-    if e.name == "false_positive_rate":
-        return "false positive rate", level.value
-    if e.name == "specificity":
-        return "false positive rate", 1.0 - level.value
-    return None
+    rate, turned = known
+    return rate, 1.0 - level.value if turned else level.value, (c.relation == ">=") != turned
 
-
-def at_least(c: Constraint) -> bool:
-    """Whether the rate that :func:`plain_bound` names is bounded from below.
-
-    Examples
-    --------
-    >>> from setpoint import Goal
-    >>> at_least(Goal.parse("maximize recall subject to specificity >= 0.75").constraints[0])
-    False
-    """
-    turned = isinstance(c.lhs, Metric) and c.lhs.name in ("false_negative_rate", "specificity")
-    return (c.relation == ">=") != turned
-
-
-# --- The parts of a picture of operating points: region, bounds, curves ---------------------------
-
-
-_GRID = 241
-_MOST_NAMED = 8
-_FEW = 40
-"""Up to so many thresholds are marked one by one."""
 
 BAND = 0.90
 """Confidence of the band around precision, at each threshold by itself."""
 
-# Several segments differ by ink and by dashes, so in greyscale too.
-LINES: tuple[tuple[str, Any], ...] = (
-    (style.BLUE, "-"),
-    (style.INK, (0, (6, 2))),
-    (style.MUTED, (0, (1, 1.2))),
-    (style.BLUE, (0, (6, 2, 1, 2))),
-    (style.INK, (0, (1, 1.2))),
-    (style.MUTED, (0, (6, 2))),
-    (style.BLUE, (0, (2, 2))),
-    (style.INK, (0, (6, 2, 1, 2))),
-)
 
-
-def draw_region(ax: Axes, plane: Plane, roc: bool) -> NDArray[np.float64]:
-    """Shade where all constraints hold that a point of the plane settles."""
-    if not plane.constraints:
-        return np.zeros((0, 2))
-    grid = np.linspace(0.0, 1.0, _GRID)
-    x, y = np.meshgrid(grid, grid)
-    if roc:
-        slack = plane.slack(x, y)
-    else:
-        slack = plane.slack_by_precision(x, y)
-    met = slack >= -1e-9
-    if not met.any():
-        return np.zeros((0, 2))
-    ax.contourf(
-        x, y, slack, levels=[-1e-9, 1e9], colors=[style.GREEN], alpha=style.SHADE, zorder=0.5
-    )
-    rows, columns = (slice(12, None, 24), slice(24, -24, 24))
-    inside = np.column_stack([x[rows, columns].ravel(), y[rows, columns].ravel()])
-    return inside[met[rows, columns].ravel()]
-
-
-def name_region(labels: PlacedLabels, inside: NDArray[np.float64]) -> None:
-    """Say what is shaded, where there is room for it."""
-    at = [(float(x), float(y)) for x, y in inside[np.argsort(-inside.sum(axis=1))]]
-    labels.add("allowed", at, style.GREEN, ways=[(0, 0)], most=1.0)
-
-
-def draw_bounds(
-    ax: Axes, plane: Plane, positive: Any, roc: bool, labels: PlacedLabels, what: str = "asked"
-) -> None:
-    """A line where a constraint is a plain bound on recall, precision or false alarms."""
-    low, high = 0.0, 1.0
-    for c in plane.constraints:
-        rate, level = plain_bound(c, positive) or ("", 0.0)
-        words = f"{what}: {'at least' if at_least(c) else 'at most'} {SHARE.text(level)}"
-        if rate == ("false positive rate" if roc else "recall"):
-            ax.axvline(level, **style.asked())
-            labels.avoid([level, level], [low, high])
-            anchors = [(level, y) for y in (0.04, 0.96, 0.3, 0.7)]
-            labels.add(words, anchors, style.INK, ways=[(1, 0), (-1, 0)])
-        elif rate == ("recall" if roc else "precision"):
-            ax.axhline(level, **style.asked())
-            labels.avoid([low, high], [level, level])
-            anchors = [(x, level) for x in (0.02, 0.35, 0.5, 0.65)]
-            labels.add(words, anchors, style.INK, ways=[(1, -0.6), (1, 0.6)])
-        elif rate == "precision" and level > 0:
-            # Equal precision is a ray from the origin.
-            end = float(plane.fpr(1.0, level))
-            ax.plot([0.0, end], [0.0, 1.0], **style.asked())
-            labels.avoid([0.0, end], [0.0, 1.0])
-            words = f"{what}: precision {words.removeprefix(f'{what}: ')}"
-            anchors = [(end * t, t) for t in (0.5, 0.35, 0.7) if end * t < 0.9]
-            labels.add(words, anchors, style.INK, ways=[(1, -1), (1, 0), (-1, 1)])
-
-
-def draw_curves(
-    ax: Axes, points: OperatingPoints, plane: Plane, roc: bool, goal: bool, labels: PlacedLabels
-) -> None:
-    """Each segment's thresholds, the hull where rules draw, thicker where the goal is met."""
-    several = len(points.curves) > 1
-    draws = any(len(curve.chosen) > 1 for curve in points.curves)
-    for i, curve in enumerate(points.curves):
-        ink, dashes = LINES[i % len(LINES)]
-        name = style.wrapped((curve.name if several else "") or "every threshold", 30)
-        if i >= _MOST_NAMED:
-            name = f"and {len(points.curves) - i} more" if i == _MOST_NAMED else "_"
-        own = _plane_of(curve, plane, several)
-        x, y = own.path(curve.false_positive_rate, curve.recall, roc=roc)
-        ax.plot(x, y, color=ink, linestyle=dashes, linewidth=style.LINE, label=name, zorder=2.5)
-        labels.avoid(x, y)
-        if len(curve.recall) <= _FEW:
-            ax.plot(*_shown(curve, roc), ".", color=ink, markersize=5, zorder=2.6)
-        if not roc and not several:
-            _band(ax, curve, points)
-        if goal and any(curve.feasible):
-            _thicker(ax, curve, own, roc)
-        if len(curve.hull) > 1 and (roc or (draws and not several)):
-            fpr = [curve.false_positive_rate[j] for j in curve.hull]
-            ax.plot(
-                *plane.path(fpr, [curve.recall[j] for j in curve.hull], roc=roc),
-                color=style.MUTED,
-                linewidth=style.THIN,
-                linestyle=(0, (1.5, 1.5)),
-                label="with draws" if i == len(points.curves) - 1 else "_",
-                zorder=2.2,
-            )
-
-
-def name_curve(curve: OperatingCurve, plane: Plane, roc: bool, labels: PlacedLabels) -> None:
-    """Of one curve: its name on it."""
-    x, y = plane.path(curve.false_positive_rate, curve.recall, roc=roc)
-    at = [int(t * (len(x) - 1)) for t in (0.3, 0.45, 0.6, 0.75, 0.9)]
-    labels.add("every threshold", [(float(x[j]), float(y[j])) for j in at], style.BLUE)
-
-
-def draw_chosen(
-    ax: Axes, points: OperatingPoints, plane: Plane, roc: bool, labels: PlacedLabels
-) -> None:
-    """The rule as a full dot; crosses where it draws, or has several thresholds."""
-    several = len(points.curves) > 1
-    atoms = [a for curve in points.curves for a in curve.chosen]
-    if len(atoms) > 1:
-        for curve in points.curves:
-            ends = sorted((a[3], a[2]) for a in curve.chosen)
-            if len(ends) > 2:
-                ends.append(ends[0])  # mixtures of three lie within their triangle
-            path = _plane_of(curve, plane, several).path(*zip(*ends, strict=True), roc=roc)
-            ax.plot(*path, color=style.ORANGE, linewidth=1.2, zorder=3.5)
-        ax.scatter(
-            [a[3] if roc else a[2] for a in atoms],
-            [a[2] if roc else a[4] for a in atoms],
-            s=[18.0 + 60.0 * a[0] for a in atoms],
-            marker="x",
-            color=style.ORANGE,
-            linewidths=1.6,
-            zorder=4,
-            clip_on=False,
-            label="its thresholds",
-        )
-    x, y, text = points.recall, points.precision, f"{SHARE.text(points.precision)} right"
-    if roc:
-        x, y = points.false_positive_rate, points.recall
-        text = f"{SHARE.text(points.false_positive_rate)} false alarms"
-    style.mark_rule(ax, x, y)
-    text = f"the rule: {SHARE.text(points.recall)}\nfound, {text}"
-    labels.add(text, [(x, y)], style.ORANGE)
-
-
-def _shown(curve: OperatingCurve, roc: bool) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The points of the picture; nobody accepted has no precision to show."""
-    if roc:
-        return curve.false_positive_rate, curve.recall
-    first = int(curve.false_positive_rate[0] == curve.recall[0] == 0)
-    return curve.recall[first:], curve.precision[first:]
-
-
-def precision_band(
-    curve: OperatingCurve, points: OperatingPoints, level: float = BAND
-) -> NDArray[np.float64]:
+def precision_band(curve: OperatingCurve, points: OperatingPoints, level: float = BAND) -> Floats:
     """Clopper and Pearson's limits (2, m) of precision where anybody is accepted."""
     tail = 0.5 * (1.0 - level)
     out = []
@@ -359,84 +178,3 @@ def precision_band(
             k = points.rows_per_weight
             out.append(clopper_pearson(k * hits, k * (hits + alarms), tail, tail))
     return np.array(out, np.float64).reshape(-1, 2).T
-
-
-def _band(ax: Axes, curve: OperatingCurve, points: OperatingPoints) -> None:
-    low, high = precision_band(curve, points)
-    recall, _ = _shown(curve, roc=False)
-    ax.fill_between(
-        recall[len(recall) - len(low) :],
-        low,
-        high,
-        color=style.BLUE,
-        alpha=style.SHADE,
-        linewidth=0,
-        zorder=1.2,
-        label=f"{100 * BAND:g} % interval",
-    )
-
-
-def _thicker(ax: Axes, curve: OperatingCurve, plane: Plane, roc: bool) -> None:
-    """Where thresholds meet every constraint, neighbours joined."""
-    fpr, recall = np.array(curve.false_positive_rate), np.array(curve.recall)
-    met = np.array(curve.feasible)
-    met[:1] &= roc or fpr[0] + recall[0] > 0
-    label = "meets the whole goal"
-    for run in np.split(np.arange(len(met)), np.flatnonzero(np.diff(met)) + 1):
-        if not met[run[0]]:
-            continue
-        x, y = plane.path(fpr[run], recall[run], roc=roc)
-        ax.plot(
-            x,
-            y,
-            color=style.BLUE,
-            linewidth=3.6,
-            solid_capstyle="round",
-            marker="o" if len(run) == 1 else "",
-            markersize=4.5,
-            label=label,
-            zorder=2.7,
-        )
-        label = "_"
-
-
-def _plane_of(curve: OperatingCurve, plane: Plane, several: bool) -> Plane:
-    """The plane with the prior of one segment, which is the precision of everybody."""
-    if not several:
-        return plane
-    prior = curve.precision[-1]
-    return Plane(prior, 1.0 - prior, (), (), ())
-
-
-# --- What pictures ask of a fitted classifier of this library -------------------------------------
-
-
-class FittedClassifier(Protocol):
-    """A classifier with a goal, a rule and the rows that it was found on."""
-
-    goal_report_: Facts
-    rule_: Rule
-
-    def _evidence(self, goal: Goal, *rows: Any, **named: Any) -> Evidence: ...
-
-    def _frontier(self, **options: Any) -> Frontier: ...
-
-
-def fitted(clf: Any) -> FittedClassifier:
-    """The classifier, if it is one of this library."""
-    if not has_method(clf, "_frontier"):
-        raise InputTypeError(
-            f"`clf` is a fitted classifier of this library, got {class_or_object(clf)}; "
-            "from_predictions takes scores of any model"
-        )
-    return cast(FittedClassifier, clf)
-
-
-def has_method(x: Any, method: str) -> bool:
-    """Whether an object, not a class, has a method."""
-    return not isinstance(x, type) and hasattr(x, method)
-
-
-def class_or_object(x: Any) -> str:
-    """What was passed, for a message: a class, or an object of one."""
-    return f"the class {x.__name__}" if isinstance(x, type) else f"a {type(x).__name__}"
