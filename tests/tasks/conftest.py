@@ -44,3 +44,16 @@ def poor(fitted_on):
 @pytest.fixture(scope="session")
 def good(fitted_on):
     return fit_table(fitted_on, GOAL, target="y", drop=["old"]).model
+
+
+@pytest.fixture
+def said(caplog):
+    """The notes since it was last asked."""
+    caplog.set_level("DEBUG", logger="setpoint.tables")
+
+    def notes():
+        found = [r.getMessage() for r in caplog.records if r.levelname == "INFO"]
+        caplog.clear()
+        return found
+
+    return notes

@@ -15,17 +15,19 @@ def model():
     return fit_table(FRAME, goal, target="y", drop=("customer", "day")).model
 
 
-def notes_of(decided):
-    return [note for note in decided.notes if note.startswith("the table: ")]
+def notes_of(said):
+    return [note for note in said() if note.startswith("the table: ")]
 
 
-def test_rows_as_before_need_no_word(model):
-    assert notes_of(predict_table(model, NEW)) == []
+def test_rows_as_before_need_no_word(model, said):
+    predict_table(model, NEW)
+    assert notes_of(said) == []
 
 
-def test_what_is_odd_comes_in_one_line(model):
+def test_what_is_odd_comes_in_one_line(model, said):
     odd = NEW.assign(a=NEW["a"].abs() * 100, city="Rome")
-    (line,) = notes_of(predict_table(model, odd))
+    predict_table(model, odd)
+    (line,) = notes_of(said)
     assert "'yes' for " in line
     assert "where the rule was chosen" in line
     assert "city: 100 % values never seen" in line
@@ -33,23 +35,25 @@ def test_what_is_odd_comes_in_one_line(model):
     assert " beyond " in line
 
 
-def test_a_class_that_became_rare(model):
+def test_a_class_that_became_rare(model, said):
     rare = pd.concat([NEW[NEW["y"] == "no"], NEW[NEW["y"] == "yes"][:10]])
     judged = evaluate_table(model, rare)
     share = 100 * 10 / len(rare)
-    (line,) = [note for note in judged.notes if "what held there need not hold here" in note]
+    (line,) = [note for note in said() if "what held there need not hold here" in note]
     assert f"class 'yes' is {share:.3g} % of these rows" in line
     assert line in judged.report.warnings
-    assert not [n for n in evaluate_table(model, NEW).notes if "need not hold here" in n]
+    evaluate_table(model, NEW)
+    assert not [n for n in said() if "need not hold here" in n]
 
 
-def test_a_column_that_is_empty_now_is_odd(model):
-    (line,) = notes_of(predict_table(model, NEW.assign(a=np.nan)))
+def test_a_column_that_is_empty_now_is_odd(model, said):
+    predict_table(model, NEW.assign(a=np.nan))
+    (line,) = notes_of(said)
     assert "a: no value in any row" in line
 
 
 # ---------------------------------------------------------------------- the rule found anew
-def test_adapt_keeps_a_bound_on_what_is_predicted():
+def test_adapt_keeps_a_bound_on_what_is_predicted(said):
     goal = "maximize recall subject to predicted_rate <= 0.2"
     fitted = fit_table(FRAME, goal, target="y", drop=("customer", "day"))
     shifted = NEW.assign(a=NEW["a"] + 1)
@@ -58,7 +62,7 @@ def test_adapt_keeps_a_bound_on_what_is_predicted():
     adapted = predict_table(fitted.model, shifted, adapt=True)
     share = (adapted.to_frame()["prediction"] == "yes").mean()
     assert 0.18 <= share <= 0.2
-    assert any("found anew" in note for note in adapted.notes)
+    assert any("found anew" in note for note in said())
 
 
 def test_adapt_needs_a_rule_and_no_labels(model):

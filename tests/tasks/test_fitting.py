@@ -47,13 +47,12 @@ def fitted():
     return fit_table(FRAME, GOAL, target="y", drop=("customer",))
 
 
-def test_a_fit_is_a_value_that_knows_what_was_said(fitted):
+def test_a_fit_is_a_value_that_knows_its_rows(fitted):
     assert fitted.held_out is fitted.judged
     assert fitted.n_fitted + fitted.n_held_out == len(FRAME)
     logistic = SolverChoice(estimator="logistic")
     assert fitted.settings == FitSettings("y", choice=logistic, drop=("customer",))
     assert [title for title, _ in fitted.about] == ["The data", "The model"]
-    assert any("the positive class is 'yes'" in note for note in fitted.notes)
     assert fitted.model.target == "y"
     assert fitted.model.profile["city"] == ["Bonn", "Kiel", "Ulm"]
 
@@ -182,12 +181,12 @@ def test_by_a_column_that_says_nothing():
 
 
 # ---------------------------------------------------------------------- rows without a label
-def test_rows_without_a_label_are_an_error_or_left_out(fitted, tmp_path):
+def test_rows_without_a_label_are_an_error_or_left_out(fitted, tmp_path, said):
     gaps = FRAME.assign(y=FRAME["y"].where(FRAME.index % 10 != 0))
     with pytest.raises(TableError, match="60 rows have no label in column 'y'"):
         fit_table(gaps, GOAL, target="y")
     found = fit_table(gaps, GOAL, target="y", skip_unlabelled=True, drop=("customer",))
-    assert any("60 of 600 rows have no label" in note for note in found.notes)
+    assert any("60 of 600 rows have no label" in note for note in said())
     whole = gaps.dropna(subset="y").reset_index(drop=True)
     same = fit_table(whole, GOAL, target="y", drop=("customer",))
     assert found.classifier.rule_.to_json() == same.classifier.rule_.to_json()
@@ -237,11 +236,11 @@ def test_an_index_does_not_matter(fitted):
     assert decided.equals(predict_table(fitted.model, FRAME).to_frame())
 
 
-def test_drawn_values_are_said_to_be_drawn():
-    found = fit_table(FRAME, GOAL, target="y", test_by="customer", drop="customer")
-    assert any("that are held out are drawn" in note for note in found.notes)
-    dated = fit_table(FRAME, GOAL, target="y", test_by="day", drop="customer")
-    assert not any("that are held out are drawn" in note for note in dated.notes)
+def test_drawn_values_are_said_to_be_drawn(said):
+    fit_table(FRAME, GOAL, target="y", test_by="customer", drop="customer")
+    assert any("that are held out are drawn" in note for note in said())
+    fit_table(FRAME, GOAL, target="y", test_by="day", drop="customer")
+    assert not any("that are held out are drawn" in note for note in said())
 
 
 def test_other_tables_may_have_rows_without_a_label_too():

@@ -68,10 +68,10 @@ def test_rows_that_the_fit_has_seen_are_said(plain, fitted_on):
     assert "are among those that the model was fitted on" in " ".join(str(report).split())
 
 
-def test_a_bound_that_the_goal_lacks_is_added(plain, fresh):
+def test_a_bound_that_the_goal_lacks_is_added(plain, fresh, said):
     found = move_rule(plain, fresh, bounds=["predicted_rate <= 0.2"])
     assert str(found.goal) == f"{PRECISE} and predicted_rate <= 0.2"
-    assert any("predicted_rate <= 0.2 is added" in note for note in found.notes)
+    assert any("predicted_rate <= 0.2 is added" in note for note in said())
     assert (found.model.predict(fresh)["prediction"] == "yes").mean() <= 0.2
 
 
@@ -93,14 +93,14 @@ def test_a_rule_for_each_group_moves_in_each(good, fresh):
     assert [cut for _, cut in line.report.rule.cutoffs] == [0.5]
 
 
-def test_what_was_certified_is_gone(fitted_on, fresh):
+def test_what_was_certified_is_gone(fitted_on, fresh, said):
     goal = "maximize recall subject to precision >= 0.6 with confidence 0.9"
     sure = fit_table(fitted_on, goal, target="y", drop=["old"]).model
     found = move_rule(sure, fresh, bounds=["precision >= 0.65"])
     assert sure.classifier.goal_report_.guarantee.state == "certified"
     assert found.report.guarantee is None
     assert str(found.goal) == "maximize recall subject to precision >= 0.65"
-    assert any("nothing is certified of the new one" in note for note in found.notes)
+    assert any("nothing is certified of the new one" in note for note in said())
     assert evaluate_table(found.model, fresh).promised is None
 
 

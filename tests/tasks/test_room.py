@@ -24,7 +24,7 @@ def kept_of(decided):
     return (decided.to_frame()["prediction"] == "yes").to_numpy()
 
 
-def test_the_highest_scores_stay_accepted(model, free):
+def test_the_highest_scores_stay_accepted(model, free, said):
     accepted = (free["prediction"] == "yes").to_numpy()
     n = int(accepted.sum())
     decided = predict_table(model, NEW, at_most=n // 2)
@@ -33,12 +33,12 @@ def test_the_highest_scores_stay_accepted(model, free):
     assert kept.sum() == n // 2
     assert score[kept].min() > score[accepted & ~kept].max()
     assert not (kept & ~accepted).any()
-    (note,) = [note for note in decided.notes if "keep that" in note]
+    (note,) = [note for note in said() if "keep that" in note]
     assert f"'yes' for {n:,} of {len(NEW):,} rows, and the {n // 2} best keep that, with" in note
     assert "whether the goal's constraints hold for them was not counted" in note
     enough = predict_table(model, NEW, at_most=n)
     assert enough.to_frame().equals(free)
-    assert not [note for note in enough.notes if "keep that" in note]
+    assert not [note for note in said() if "keep that" in note]
 
 
 def test_equal_scores_at_the_border_are_not_dropped_together(model, free):
@@ -61,7 +61,7 @@ def test_the_order_of_the_file_does_not_matter(model, free):
     )
 
 
-def test_room_in_each_group(model, free):
+def test_room_in_each_group(model, free, said):
     city = NEW["city"].to_numpy()
     accepted = (free["prediction"] == "yes").to_numpy()
     names = sorted(set(city))
@@ -73,7 +73,7 @@ def test_room_in_each_group(model, free):
             here = city == name
             most = 3 if at_most == 3 else different[name]
             assert kept[here].sum() == min(most, accepted[here].sum())
-        assert any("best, by group of city, keep that" in note for note in decided.notes)
+        assert any("best, by group of city, keep that" in note for note in said())
     with pytest.raises(InputError, match=f"`at_most` has no number for .*{names[-1]}"):
         predict_table(model, NEW, at_most=dict.fromkeys(names[:-1], 1), by="city")
 

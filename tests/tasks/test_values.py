@@ -44,13 +44,13 @@ def deferring():
     return fit_table(FRAME, DEFER, target="y").model
 
 
-def test_the_model_and_the_rule_look_at_the_amount(paid):
+def test_the_model_and_the_rule_look_at_the_amount(paid, said):
     assert paid.classifier.rule_.value_columns == ("amount",)
     assert [c.name for c in paid.columns] == ["sex", "x", "amount"]
     found = predict_table(paid, NEW)
     kept = (found.to_frame()["prediction"] == "yes").to_numpy()
     assert NEW["amount"][kept].mean() > NEW["amount"][~kept].mean()
-    assert not [note for note in found.notes if "deferred" in note]
+    assert not [note for note in said() if "deferred" in note]
 
 
 def test_the_amount_can_be_kept_from_the_model_or_from_the_rule():
@@ -119,11 +119,11 @@ def test_a_column_that_the_rule_needs_is_named(paid):
         predict_table(paid, gap)
 
 
-def test_deferred_rows_are_noted(deferring):
+def test_deferred_rows_are_noted(deferring, said):
     found = predict_table(deferring, NEW)
     n = int((found.to_frame()["prediction"] == "defer").sum())
     assert 0 < n < 300
-    assert f"the table: {n} of 300 rows are deferred to a person" in found.notes
+    assert f"the table: {n} of 300 rows are deferred to a person" in said()
 
 
 def test_numbers_stand_as_text_beside_deferred_rows():
