@@ -15,8 +15,7 @@ from setpoint.parameters import is_number
 from setpoint.search import INTERRUPTED
 from setpoint.tables import go_on, note, step, warnings_as_notes
 from setpoint.tasks.fitted import FittedTable, RowCounts, about_fit, noted_suspects
-from setpoint.tasks.reading import (
-    Reading,
+from setpoint.tables.rows import (
     check_datasets,
     check_folds,
     check_positive,
@@ -369,7 +368,6 @@ def fit_table(
     estimator: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     datasets: Mapping[str, Any] | None = None,
-    reading: Reading | None = None,
     validation: Any = None,
     certify_on: Any = None,
     judge_by: Any = None,
@@ -414,7 +412,6 @@ def fit_table(
         as_goal(goal),
         asked,
         datasets=datasets,
-        reading=reading,
         validation=validation,
         certify_on=certify_on,
         judge_by=judge_by,
@@ -428,14 +425,12 @@ def prepare_fit(
     settings: FitSettings,
     *,
     datasets: Mapping[str, Any] | None = None,
-    reading: Reading | None = None,
     validation: Any = None,
     certify_on: Any = None,
     judge_by: Any = None,
     skip_unlabelled: bool = False,
 ) -> TableFit:
     """Read and check what :func:`fit_table` takes; its `run` does the work."""
-    reading = Reading() if reading is None else reading
     choice, named = settings.choice, dict(datasets or {})
     apart = {"validation": validation, "certify_on": certify_on}
     apart = {name: source for name, source in apart.items() if source is not None}
@@ -446,7 +441,7 @@ def prepare_fit(
         _check_estimator(choice.estimator)
     meant = None if judge_by is None else goal_meant(judge_by, goal, settings.test_size)
     named = check_datasets(goal, named)
-    whole = read(table, reading)
+    whole = read(table)
     if skip_unlabelled:
         whole = labelled_rows(whole, settings.target)
     roles = find_roles(whole, goal, settings)
@@ -462,10 +457,10 @@ def prepare_fit(
             f"the column {looked}"
         )
     kinds = (*roles.columns, *roles.metric_columns)
-    others = {name: read(source, reading, kinds) for name, source in named.items()}
+    others = {name: read(source, kinds) for name, source in named.items()}
     if others:
         roles = find_roles(whole, goal, settings, list(others.values()))
-    beside = {name: read(source, reading, kinds) for name, source in apart.items()}
+    beside = {name: read(source, kinds) for name, source in apart.items()}
     if skip_unlabelled:
         beside = {name: labelled_rows(table, settings.target) for name, table in beside.items()}
     for used in (whole, *others.values(), *beside.values()):

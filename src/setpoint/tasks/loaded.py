@@ -12,7 +12,7 @@ import numpy as np
 from setpoint.errors import InputError
 from setpoint.goals import Goal, as_goal
 from setpoint.tables import step, warnings_as_notes
-from setpoint.tasks.reading import (
+from setpoint.tables.rows import (
     NamedMetric,
     Reading,
     check_datasets,

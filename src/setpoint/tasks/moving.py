@@ -13,7 +13,7 @@ from setpoint.goals import Constraint, Goal, as_goal
 from setpoint.tables import note, step, warnings_as_notes
 from setpoint.tasks.fitted import FittedTable
 from setpoint.tasks.loaded import LoadedModel, decide_new_groups, load_and_read
-from setpoint.tasks.reading import (
+from setpoint.tables.rows import (
     Reading,
     check_one_table,
     columns_named,

@@ -12,7 +12,7 @@ from setpoint.goals import DEFER, Goal, require_plain
 from setpoint.packages import require_packages
 from setpoint.tables import go_on, note, step, warnings_as_notes
 from setpoint.tasks.loaded import LoadedModel
-from setpoint.tasks.reading import (
+from setpoint.tables.rows import (
     Reading,
     check_datasets,
     check_positive,

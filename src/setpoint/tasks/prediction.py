@@ -18,7 +18,7 @@ from setpoint.goals import Goal, as_goal
 from setpoint.inputs import one_column
 from setpoint.tables import note, step, warnings_as_notes
 from setpoint.tasks.loaded import LoadedModel, decide_new_groups, load_and_read
-from setpoint.tasks.reading import (
+from setpoint.tables.rows import (
     NamedMetric,
     Reading,
     columns_named,
