@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 import setpoint
 from setpoint.blackbox import BudgetSpentError
-from setpoint.cli.session import OPTIONS
+from setpoint.cli.session import WORDS
 from setpoint.errors import InputError, InputTypeError, SetpointError, quoted
 from setpoint.inputs import CheckpointError, UnfittedError, check_settings
 from setpoint.plugin.fit.crossfit import NoScoresError
@@ -54,7 +54,7 @@ def named():
 
 
 def test_every_argument_in_a_message_is_there():
-    known = parameters() | OPTIONS.keys()
+    known = parameters() | WORDS.keys()
     found = list(named())
     assert len(found) > 300
     assert [(name, place) for name, place in found if name not in known] == []

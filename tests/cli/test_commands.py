@@ -16,13 +16,13 @@ SETTINGS = {"OMP_WAIT_POLICY": "passive"}
 def test_the_table_says_what_the_command_says(name):
     command = app.commands[name]
     assert command.name == name
-    assert PLACES[name].short_help == command.get_short_help_str(limit=200)
+    assert PLACES[name][1] == command.get_short_help_str(limit=200)
 
 
 def test_every_command_is_in_help_with_its_line(run):
     lines = " ".join(run("--help").stdout.split())
-    for name, place in PLACES.items():
-        assert f"{name} {place.short_help}" in lines
+    for name, (_, line) in PLACES.items():
+        assert f"{name} {line}" in lines
 
 
 def test_help_and_completion_import_no_command():

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from setpoint.cli.app import app
-from setpoint.cli.session import OPTIONS, CommandError, in_shell_words, message_of
+from setpoint.cli.session import WORDS, CommandError, in_shell_words, message_of
 from setpoint.errors import InputError
 
 
@@ -22,8 +22,8 @@ def existing():
 
 
 def test_every_option_exists():
-    found = {option for text in OPTIONS.values() for option in re.findall(r"--[\w-]+", text)}
-    found |= {text for text in OPTIONS.values() if text.startswith("setpoint ")}
+    found = {option for text in WORDS.values() for option in re.findall(r"--[\w-]+", text)}
+    found |= {text for text in WORDS.values() if text.startswith("setpoint ")}
     assert found <= existing()
     assert len(found & existing()) > 25
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import Any, NamedTuple, NoReturn, cast
+from typing import Any, NoReturn, cast
 
 import click
 from click.shell_completion import CompletionItem
@@ -30,74 +30,50 @@ from setpoint.tables import warnings_as_notes
 # --- The commands of the program by name ----------------------------------------------------------
 
 
-class CommandPlace(NamedTuple):
-    """Where a command is."""
-
-    module: str
-    name: str
-    short_help: str
-
-
-PLACES = {
-    "demo": CommandPlace("begin", "demo", "Run the main job on a table of 569 tumours."),
-    "goal": CommandPlace(
-        "begin", "goal", "Say what a goal means and how it would be solved, or list the metrics."
-    ),
-    "fit": CommandPlace(
-        "fit", "fit", "Fit a model and find the rule for its scores that reaches a goal."
-    ),
-    "train": CommandPlace("fit", "train", "Train a model for a goal, over the rows as a whole."),
-    "solve": CommandPlace(
-        "predict", "solve", "Find the rule for the scores of a model, on tables of any size."
-    ),
-    "evaluate": CommandPlace(
-        "judge",
-        "evaluate",
-        "Judge a model file by a table with labels, or decisions that are a column of tables.",
-    ),
-    "compare": CommandPlace(
-        "judge",
-        "compare",
-        "Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels.",
-    ),
-    "plan": CommandPlace(
-        "judge", "plan", "Say how many rows it takes to certify a goal on new rows."
-    ),
-    "frontier": CommandPlace(
-        "choose", "frontier", "Show the best objective as the bound of one constraint moves."
-    ),
-    "explore": CommandPlace(
-        "choose",
-        "explore",
-        "Write a page on which the bounds of MODEL's goal are moved by hand.",
-    ),
-    "predict": CommandPlace(
-        "predict", "predict", "Decide the rows of a table, or of many, by a model file."
-    ),
-    "take": CommandPlace(
-        "choose", "take", "Move the rule of MODEL to another bound, without a new fit."
-    ),
-    "monitor": CommandPlace("show", "monitor", "Watch a model file on new rows, in their order."),
-    "explain": CommandPlace("show", "explain", "Say why rows are decided as they are."),
-    "show": CommandPlace(
-        "show",
-        "show",
-        "Show what a model file holds: its goal, its rule, its columns, and what was reached then.",
-    ),
-    "export": CommandPlace(
-        "show", "export", "Write the decision rule of a model, to decide where the rows are."
-    ),
-}
-"""The commands by their names."""
-
 GROUPS = {
-    "Begin": ("demo", "goal"),
-    "Make": ("fit", "train", "solve"),
-    "Judge": ("evaluate", "compare", "plan"),
-    "Choose": ("frontier", "explore"),
-    "Use": ("predict", "take", "monitor", "explain", "show", "export"),
+    "Begin": {
+        "demo": ("begin", "Run the main job on a table of 569 tumours."),
+        "goal": ("begin", "Say what a goal means and how it would be solved, or list the metrics."),
+    },
+    "Make": {
+        "fit": ("fit", "Fit a model and find the rule for its scores that reaches a goal."),
+        "train": ("fit", "Train a model for a goal, over the rows as a whole."),
+        "solve": ("predict", "Find the rule for the scores of a model, on tables of any size."),
+    },
+    "Judge": {
+        "evaluate": (
+            "judge",
+            "Judge a model file by a table with labels, or decisions that are a column of tables.",
+        ),
+        "compare": (
+            "judge",
+            "Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels.",
+        ),
+        "plan": ("judge", "Say how many rows it takes to certify a goal on new rows."),
+    },
+    "Choose": {
+        "frontier": ("choose", "Show the best objective as the bound of one constraint moves."),
+        "explore": (
+            "choose",
+            "Write a page on which the bounds of MODEL's goal are moved by hand.",
+        ),
+    },
+    "Use": {
+        "predict": ("predict", "Decide the rows of a table, or of many, by a model file."),
+        "take": ("choose", "Move the rule of MODEL to another bound, without a new fit."),
+        "monitor": ("show", "Watch a model file on new rows, in their order."),
+        "explain": ("show", "Say why rows are decided as they are."),
+        "show": (
+            "show",
+            "Show what a model file holds: its goal, its rule, its columns, and what was reached "
+            "then.",
+        ),
+        "export": ("show", "Write the decision rule of a model, to decide where the rows are."),
+    },
 }
-"""What they are for, in the order of the help."""
+"""The module and the line of each command, by what it is for."""
+
+PLACES = {name: place for group in GROUPS.values() for name, place in group.items()}
 
 
 class LazyCommands(Mapping[str, click.Command]):
@@ -110,8 +86,8 @@ class LazyCommands(Mapping[str, click.Command]):
     """
 
     def __getitem__(self, name: str) -> click.Command:
-        place = PLACES[name]
-        command: click.Command = getattr(import_module(f"setpoint.cli.{place.module}"), place.name)
+        module = import_module(f"setpoint.cli.{PLACES[name][0]}")
+        command: click.Command = getattr(module, name)
         return command
 
     def __iter__(self) -> Iterator[str]:
@@ -180,14 +156,16 @@ class App(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands by what is known of them without an import."""
         wide = max(map(len, PLACES))
-        for title, names in GROUPS.items():
+        for title, places in GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl([(f"{name:<{wide}}", PLACES[name].short_help) for name in names])
+                formatter.write_dl(
+                    [(f"{name:<{wide}}", line) for name, (_, line) in places.items()]
+                )
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the name of a command likewise, or an option of the program itself."""
         names = [name for name in sorted(PLACES) if name.startswith(incomplete)]
-        found = [CompletionItem(name, help=PLACES[name].short_help) for name in names]
+        found = [CompletionItem(name, help=PLACES[name][1]) for name in names]
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def invoke(self, ctx: click.Context) -> Any:

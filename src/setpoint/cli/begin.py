@@ -17,6 +17,7 @@ import click
 import numpy as np
 
 from setpoint.cli import session as shell
+from setpoint.cli.endings import command
 from setpoint.cli.fit import fit
 from setpoint.counts import Codebook, Marginals, Stratum
 from setpoint.errors import EmptyPopulationError, GoalError, ShapeError
@@ -366,14 +367,15 @@ def all_in_words() -> str:
 _NO_FORMULA = "no formula"
 
 
-@click.command(
-    epilog="\b\nFor example:\n"
-    "  setpoint goal 'maximize recall subject to precision >= 0.9'\n"
-    "  setpoint goal g_mean"
+@command(
+    "[TEXT|METRIC]",
+    "as_json",
+    "setpoint goal 'maximize recall subject to precision >= 0.9'",
+    "setpoint goal g_mean",
+    checks=False,
+    as_json="One JSON object on stdout.",
 )
-@click.argument("text", metavar="[TEXT|METRIC]", required=False)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def goal(text: str | None, as_json: bool) -> None:
+def goal(text: str | None) -> None:
     """Say what a goal means and how it would be solved, or list the metrics.
 
     TEXT is 'maximize' or 'minimize' and an expression, then 'subject to' and constraints
@@ -383,7 +385,7 @@ def goal(text: str | None, as_json: bool) -> None:
 
     name = "" if text is None else SYNONYMS.get(text.lower(), text.lower())
     if text is None or name in TABLE:
-        if as_json:
+        if shell.asks_json():
             entries = [TABLE[name]] if name else list(TABLE.values())
             shell.print_json({"command": "goal", "metrics": {e.name: as_dict(e) for e in entries}})
         else:
@@ -392,7 +394,7 @@ def goal(text: str | None, as_json: bool) -> None:
     if text.isidentifier() and name not in VOCABULARY:
         raise shell.CommandError(f"there is no metric {text!r}: {why_unknown(text)}")
     found = _described(as_goal(text))
-    if as_json:
+    if shell.asks_json():
         shell.print_json({"command": "goal", **found})
     else:
         click.echo(_text(found))
@@ -491,18 +493,16 @@ def _shape(part: dict[str, Any]) -> str:
 # --- ``setpoint demo``: the main job on a real table, to be repeated ------------------------------
 
 
-@click.command(epilog="\b\nFor example:\n  setpoint demo")
-@click.argument("folder", metavar="[DIR]", default="demo")
-@click.pass_context
-def demo(ctx: click.Context, folder: str) -> None:
+@command("[DIR]", "", "setpoint demo", checks=False)
+def demo(dir: str | None) -> None:
     """Run the main job on a table of 569 tumours.
 
     It writes DIR/tumours.csv, DIR/model.skops and DIR/report.html; DIR is "demo" if it is
     not named.
     """
-    at = Path(folder)
+    at = Path(dir or "demo")
     if at.exists() and not at.is_dir():
-        raise shell.CommandError(f"{folder} is a file; name a folder")
+        raise shell.CommandError(f"{dir} is a file; name a folder")
     table, model, report = (str(at / n) for n in ("tumours.csv", "model.skops", "report.html"))
     args = [
         table,
@@ -522,7 +522,10 @@ def demo(ctx: click.Context, folder: str) -> None:
     click.echo(f"Wrote {table}: measurements of 569 tumours, 212 of them malignant.\n")
     click.echo(f"$ setpoint fit {shlex.join(args)}\n")
     # The job ran, whatever came of it.
-    with fit.make_context("fit", args, parent=ctx) as inner, suppress(click.exceptions.Exit):
+    with (
+        fit.make_context("fit", args, parent=click.get_current_context()) as inner,
+        suppress(click.exceptions.Exit),
+    ):
         fit.invoke(inner)
     again, name = shlex.join([model, table]), shlex.quote(_typed())
     click.echo(

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from setpoint.cli import session as shell
-from setpoint.cli.endings import (
-    accept_option,
-    code_of,
-    end_infeasible,
-    report_json,
-    status_of,
-    verdict,
-)
-from setpoint.cli.settings import GIVEN, READING, reading_of, settings_option
+from setpoint.cli.endings import Ending, code_of, command, status_of, verdict, wrote
+from setpoint.cli.options import GIVEN, READING, Option
 from setpoint.errors import InputError
 from setpoint.goals import Goal
 from setpoint.packages import require_packages
@@ -27,7 +20,6 @@ from setpoint.tables import note, step, warnings_as_notes
 if TYPE_CHECKING:
     from setpoint.cli.endings import Page
     from setpoint.explorer import Command, Explorer
-    from setpoint.rules import Rule
     from setpoint.search import Frontier, InfeasibleError
     from setpoint.tasks import MovedRule
 
@@ -43,83 +35,40 @@ _BY_POSTERIORS = (
 )
 
 
-@click.command(
-    epilog="\b\nFor example:\n"
-    "  setpoint frontier loans.skops loans.csv --vary precision --values 0.8:0.99:20\n"
-    "  setpoint frontier loans.skops loans.csv --vary 'recall.difference(sex) <= 0.1'"
+@command(
+    "MODEL DATA",
+    "target baseline vary values skip_unlabelled picture datasets as_json trust",
+    "setpoint frontier loans.skops loans.csv --vary precision --values 0.8:0.99:20",
+    "setpoint frontier loans.skops loans.csv --vary 'recall.difference(sex) <= 0.1'",
+    sets=READING,
+    without_rule="there is no frontier",
 )
-@click.argument("model")
-@click.argument("data")
-@shell.target_option
-@click.option("--baseline", metavar="COL", help="The deployed model's predictions; else likewise.")
-@click.option(
-    "--vary",
-    metavar="TEXT",
-    help="The constraint whose bound moves, or its left side; one that the goal lacks is added.",
-)
-@click.option("--values", metavar="LOW:HIGH:N", help="Bounds to look at; or a list with commas.")
-@shell.skip_option
-@shell.picture_option
-@shell.datasets_option
-@shell.as_json
-@shell.trust_option
-@settings_option(*READING)
 def frontier(
-    model: str,
-    data: str,
-    target: str | None,
-    baseline: str | None,
-    vary: str | None,
-    values: str | None,
-    skip_unlabelled: bool,
-    picture: str | None,
-    datasets: tuple[str, ...],
-    as_json: bool,
-    trust: tuple[str, ...],
-    settings: dict[str, Any],
-) -> None:
+    model: str, data: str, vary: str | None, values: str | None, picture: str | None, **asked: Any
+) -> Ending:
     """Show the best objective as the bound of one constraint moves.
 
     Other rules for the scores of a stored model are compared on the rows of DATA.
     """
-    levels = _levels(values)
-    vary = None if vary is None else _side(vary)
-    files = shell.named_files(datasets)
-    shell.check_outputs({"--picture": picture}, {"MODEL": model, "DATA": data}, files)
-    shell.check_picture(picture)
-    from setpoint.search import InfeasibleError
     from setpoint.tasks import frontier_of_table
 
-    paths = {"model": model, "data": data, "picture": picture, "datasets": files}
-    try:
-        moved = frontier_of_table(
-            model, data, vary=vary, values=levels, target=target, baseline=baseline,
-            datasets=files, skip_unlabelled=skip_unlabelled, trust=trust,
-            reading=reading_of(settings),
-        )  # fmt: skip
-    except InfeasibleError as error:
-        goal = error.goal
-        assert goal is not None
-        command = {"command": "frontier"}
-        end_infeasible(error, goal, "there is no frontier", command, paths, as_json=as_json)
+    moved = frontier_of_table(
+        model, data, vary=None if vary is None else _side(vary), values=_levels(values),
+        **asked,
+    )  # fmt: skip
     found, loaded = moved.frontier, moved.loaded
     if picture is not None:
-        shell.draw(picture, lambda ax: _display(found).plot(ax))
-    if as_json:
-        what = {
-            "command": "frontier",
-            "status": "found",
-            "rows": loaded.part.n_rows,
-            "frontier": found.thinned(_POINTS).to_dict(),
-            "notes": shell.current().notes,
-        }
-        shell.print_json(what, paths)
-        return
-    click.echo(_text(found))
-    if loaded.model.classifier.goal_report_.search.evidence == "soft":
-        click.echo(f"\n{_BY_POSTERIORS}")
-    if picture is not None:
-        click.echo(f"\nWrote the picture to {picture}.")
+        from setpoint.report import FrontierDisplay
+
+        shell.draw(picture, FrontierDisplay(found.thinned(_POINTS)).plot)
+
+    def text() -> str:
+        soft = loaded.model.classifier.goal_report_.search.evidence == "soft"
+        parts = [_text(found), _BY_POSTERIORS if soft else "", wrote(picture=picture)]
+        return "\n\n".join(filter(None, parts))
+
+    frontier = found.thinned(_POINTS).to_dict()
+    return Ending(text, {"status": "found", "rows": loaded.part.n_rows, "frontier": frontier})
 
 
 def _side(text: str) -> str:
@@ -227,12 +176,6 @@ def _asked(found: Frontier) -> tuple[float, float, float, float] | None:
     return None
 
 
-def _display(found: Frontier) -> Any:
-    from setpoint.report import FrontierDisplay
-
-    return FrontierDisplay(found.thinned(_POINTS))
-
-
 # --- ``setpoint explore``: a page on which bounds are moved by hand -------------------------------
 
 
@@ -240,52 +183,20 @@ _NEW = "new.skops"
 """The model file that the commands on the page write."""
 
 
-@click.command(
-    epilog="\b\nFor example:\n"
-    "  setpoint explore loans.skops this-month.csv -o explore.html\n"
-    "  setpoint explore loans.skops may.csv --check june.csv --by region -o explore.html"
+@command(
+    "MODEL DATA",
+    "page! goal other_goal by check test_size target baseline skip_unlabelled unknown_group "
+    "as_json trust",
+    "setpoint explore loans.skops this-month.csv -o explore.html",
+    "setpoint explore loans.skops may.csv --check june.csv --by region -o explore.html",
+    sets=READING,
+    goal="Another goal; else as evaluate does.",
+    by=Option("--by COLS...", "Further columns with groups to show side by side."),
+    test_size="Of DATA, set apart for the check where there is no --check. Default: 0.3.",
 )
-@click.argument("model")
-@click.argument("data")
-@click.option("-o", "--output", required=True, metavar="FILE", help="The HTML page to write.")
-@click.option("--goal", "goal_text", metavar="TEXT", help="Another goal; else as evaluate does.")
-@click.option("--other-goal", metavar="TEXT", help="A second goal, to see beside the first.")
-@click.option(
-    "--by", multiple=True, metavar="COLS", help="Further columns with groups to show side by side."
-)
-@click.option(
-    "--check", metavar="FILE", help="A table of its own that a chosen point is checked on."
-)
-@click.option(
-    "--test-size",
-    type=click.FloatRange(0, 1, max_open=True),
-    metavar="SHARE",
-    help="Of DATA, set apart for the check where there is no --check. Default: 0.3.",
-)
-@shell.target_option
-@click.option("--baseline", metavar="COL", help="The deployed model's predictions; else likewise.")
-@shell.skip_option
-@shell.new_groups_option
-@shell.as_json
-@shell.trust_option
-@settings_option(*READING)
 def explore(
-    model: str,
-    data: str,
-    output: str,
-    goal_text: str | None,
-    other_goal: str | None,
-    by: tuple[str, ...],
-    check: str | None,
-    test_size: float | None,
-    target: str | None,
-    baseline: str | None,
-    skip_unlabelled: bool,
-    unknown_group: str,
-    as_json: bool,
-    trust: tuple[str, ...],
-    settings: dict[str, Any],
-) -> None:
+    model: str, data: str, page: str, check: str | None, test_size: float | None, **asked: Any
+) -> Ending:
     """Write a page on which the bounds of MODEL's goal are moved by hand.
 
     The page shows at once what each bound brings on the rows of DATA, which have labels and best
@@ -296,29 +207,15 @@ def explore(
         raise shell.CommandError(
             "--check and --test-size: both name the rows for the check; give one"
         )
-    if output == "-":
+    if page == "-":
         raise shell.CommandError("-o: the page is a file; name one that ends in .html")
-    shell.check_outputs(
-        {"-o": output},
-        {"MODEL": model, "DATA": data} | ({} if check is None else {"--check": check}),
-    )
     require_packages("setpoint explore", "report", "jinja2", "matplotlib")
     from setpoint.tasks import CHECKED, explore_table
 
     share = CHECKED if test_size is None else test_size
-    found = explore_table(
-        model, data, check=share if check is None else check, goal=goal_text,
-        other_goal=other_goal, by=by, target=target, baseline=baseline,
-        skip_unlabelled=skip_unlabelled, unknown_group=unknown_group, trust=trust,
-        reading=reading_of(settings),
-    )  # fmt: skip
-    write_explorer(found.explorer, output, model, data)
-    if as_json:
-        what = {"command": "explore", "status": "written", **found.explorer.summary()}
-        what["notes"] = shell.current().notes
-        shell.print_json(what, {"model": model, "data": data, "check": check, "page": output})
-        return
-    click.echo(f"{found.explorer}\nWrote the page to {output}.")
+    found = explore_table(model, data, check=share if check is None else check, **asked).explorer
+    write_explorer(found, page, model, data)
+    return Ending(lambda: f"{found}\n{wrote(page=page)}", {"status": "written", **found.summary()})
 
 
 def write_explorer(explorer: Explorer, path: str, model: str, data: str) -> None:
@@ -347,7 +244,7 @@ def _reads_likewise() -> list[str]:
     for name in asked.get("trust", ()):
         words += ["--trust", name]
     for setting in context.meta.get(GIVEN, ()):
-        if setting.partition("=")[0].strip() in READING:
+        if setting.partition("=")[0].strip() in READING.split():
             words += ["--set", setting]
     return words
 
@@ -384,44 +281,21 @@ def _fit_anew(command: str) -> Command:
 # --- ``setpoint take``: the rule of a stored model, moved -----------------------------------------
 
 
-@click.command(
-    epilog="\b\nFor example:\n"
-    "  setpoint take loans.skops new.csv --bound 'precision >= 0.8' --model bold.skops\n"
-    "  setpoint take loans.skops new.csv --line 0.35 --model at-35.skops\n"
-    "  setpoint take loans.skops new.csv --rule rule.json --model by-group.skops"
+@command(
+    "MODEL [DATA]",
+    "bounds line rule new! report target baseline datasets skip_unlabelled accept as_json trust",
+    "setpoint take loans.skops new.csv --bound 'precision >= 0.8' --model bold.skops",
+    "setpoint take loans.skops new.csv --line 0.35 --model at-35.skops",
+    "setpoint take loans.skops new.csv --rule rule.json --model by-group.skops",
+    sets=READING,
+    without_rule="nothing was written",
+    rule=Option(
+        "--rule JSON",
+        "In place of both: a rule as explore and export write it, as text or a file.json. One "
+        "threshold, or one for each group.",
+        file="asked",
+    ),
 )
-@click.argument("model")
-@click.argument("data", required=False)
-@click.option(
-    "--bound",
-    "bounds",
-    multiple=True,
-    metavar="TEXT",
-    help="The constraint with its new bound; one that the goal lacks is added.",
-)
-@click.option(
-    "--line",
-    type=click.FLOAT,
-    metavar="T",
-    help="In place of --bound: all rows with this score, as predict writes it, or more are "
-    "decided positive.",
-)
-@click.option(
-    "--rule",
-    metavar="JSON",
-    help="In place of both: a rule as explore and export write it, as text or a file.json. One "
-    "threshold, or one for each group.",
-)
-@click.option("--model", "new", required=True, metavar="FILE", help="The model file to write.")
-@click.option("--report", metavar="FILE", help="The HTML page to write.")
-@shell.target_option
-@click.option("--baseline", metavar="COL", help="The deployed model's predictions; else likewise.")
-@shell.datasets_option
-@shell.skip_option
-@accept_option
-@shell.as_json
-@shell.trust_option
-@settings_option(*READING)
 def take(
     model: str,
     data: str | None,
@@ -430,15 +304,8 @@ def take(
     rule: str | None,
     new: str,
     report: str | None,
-    target: str | None,
-    baseline: str | None,
-    datasets: tuple[str, ...],
-    skip_unlabelled: bool,
-    accept: str | None,
-    as_json: bool,
-    trust: tuple[str, ...],
-    settings: dict[str, Any],
-) -> None:
+    **asked: Any,
+) -> Ending:
     """Move the rule of MODEL to another bound, without a new fit.
 
     The rule is found anew on the scores of the rows of DATA, which have labels and best took no
@@ -458,35 +325,34 @@ def take(
         raise click.UsageError(
             "--bound, --line or --rule: one of the three is needed, and no more."
         )
-    files = shell.named_files(datasets)
-    inputs = {"MODEL": model, "DATA": data}
-    if rule is not None and rule.endswith(".json"):
-        inputs["--rule"] = rule
-    shell.check_outputs({"--model": new, "--report": report}, inputs, files)
-    if report is not None:
-        require_packages("--report", "report", "jinja2", "matplotlib")
-    from setpoint.search import InfeasibleError
     from setpoint.tasks import move_rule
 
-    paths = {"model": model, "data": data, "new": new, "report": report, "datasets": files}
-    try:
-        moved = move_rule(
-            model, data, bounds=bounds, line=line, rule=_rule_of(rule), target=target,
-            baseline=baseline, datasets=files, skip_unlabelled=skip_unlabelled, trust=trust,
-            reading=reading_of(settings),
-        )  # fmt: skip
-    except InfeasibleError as error:
-        goal = error.goal
-        assert goal is not None
-        what = {"command": "take", "goal": str(goal)}
-        end_infeasible(error, goal, "nothing was written", what, paths, as_json=as_json)
+    in_file = rule is not None and rule.endswith(".json")
+    moved = move_rule(
+        model, data, bounds=bounds, line=line,
+        rule=shell.rule_in_file(str(rule)) if in_file else rule,
+        **asked,
+    )  # fmt: skip
     _write(moved, new, report)
-    _end(moved, paths, accept, as_json=as_json)
+    found = moved.report
+    n_rows = found.counts.n_rows
 
+    def text() -> str:
+        from setpoint.report import report_text
 
-def _rule_of(given: str | None) -> Rule | str | None:
-    """The rule as text, or in a file."""
-    return shell.rule_in_file(given) if given is not None and given.endswith(".json") else given
+        given = found.status == "evaluated"
+        chosen = "that may have chosen the rule" if given else "that the rule was chosen on"
+        first = verdict(found, f"the {n_rows:,} rows {chosen}")
+        body = report_text(found, at_shell=True)
+        return f"{first}\n\n{body}\n\n{wrote(model=new, page=report)}"
+
+    what = {
+        "status": status_of(found),
+        "goal": str(moved.goal),
+        "target": moved.model.target,
+        "rows": n_rows,
+    }
+    return Ending(text, what, code_of(found), {"taken": found})
 
 
 def _write(moved: MovedRule, new: str, report: str | None) -> None:
@@ -500,30 +366,3 @@ def _write(moved: MovedRule, new: str, report: str | None) -> None:
     header = Header(moved.before.table.name, new)
     with shell.writing(report):
         moved.report.to_html(report, about=moved.about(), header=header)
-
-
-def _end(moved: MovedRule, paths: dict[str, Any], accept: str | None, *, as_json: bool) -> NoReturn:
-    """Print the report, and end with the verdict's code."""
-    found = moved.report
-    if as_json:
-        out, run = report_json(found)
-        what = {
-            "command": "take",
-            "status": status_of(found),
-            "goal": str(moved.goal),
-            "target": moved.model.target,
-            "rows": found.counts.n_rows,
-            "taken": out,
-            "notes": shell.current().notes,
-        }
-        shell.print_json(what, {**paths, "taken": run})
-    else:
-        from setpoint.report import report_text
-
-        given = found.status == "evaluated"
-        chosen = "that may have chosen the rule" if given else "that the rule was chosen on"
-        where = f"the {found.counts.n_rows:,} rows {chosen}"
-        click.echo(f"{verdict(found, where)}\n\n{report_text(found, at_shell=True)}\n")
-        page = f" and the page to {paths['report']}" if paths["report"] else ""
-        click.echo(f"Wrote the model to {paths['new']}{page}.")
-    raise click.exceptions.Exit(code_of(found, accept))

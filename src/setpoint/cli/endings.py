@@ -1,45 +1,132 @@
-"""How commands end: files that are written, verdicts, exit codes, what is certified."""
+"""Commands as functions of their options, and how they end: files, verdicts, exit codes."""
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from setpoint.cli import session as shell
-from setpoint.cli.settings import GIVEN
+from setpoint.cli.options import GIVEN, OPTIONS, Command, Option, arguments, settings_option
 from setpoint.tables import note
-from setpoint.tasks import FittedTable, goals_near
+from setpoint.tasks import FittedTable, Reading, goals_near
 
 if TYPE_CHECKING:
-    from setpoint.goals import Goal
     from setpoint.guarantees import Guarantee
     from setpoint.report import GoalReport, Header
     from setpoint.search import InfeasibleError
 
 
+# --- A command: its options by name, a function of their values, and one ending -------------------
+
+
+_READING = ("encoding", "separator", "decimal", "sheet")
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What a command found: as text or as JSON, and the exit code.
+
+    What differs between two runs is apart from the rest of the JSON: `run`, the parts of the
+    reports that say so, and the files.
+    """
+
+    text: Callable[[], str]
+    what: Mapping[str, Any]
+    code: int = shell.SHOWN
+    reports: Mapping[str, GoalReport | None] = field(default_factory=dict)
+    run: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, Any] | None = None
+
+    def print(self, as_json: bool) -> None:
+        """Print it."""
+        if not as_json:
+            click.echo(self.text())
+            return
+        out, run = dict(self.what), dict(self.run)
+        for name, report in self.reports.items():
+            out[name] = None if report is None else report.to_dict()
+            run[name] = None if report is None else out[name].pop("run")
+        files = shell.named_files() if self.files is None else self.files
+        out |= {"command": click.get_current_context().info_name, "notes": shell.current().notes}
+        shell.print_json(out, {**files, **run})
+
+
+def command(
+    usage: str,
+    options: str | Mapping[str, str],
+    *examples: str,
+    sets: str = "",
+    checks: bool = True,
+    without_rule: str = "",
+    **own: str | Option,
+) -> Callable[[Callable[..., Ending | None]], Command]:
+    """A command of options by name (``name!``: required), some with words of its `own`.
+
+    The function gets all values by these names, settings of `sets` among them, and `reading`.
+    What it finds is printed here. Where no rule meets the goal, the command ends `without_rule`.
+    """
+    groups = {} if isinstance(options, str) else options
+    names = " ".join([options] if isinstance(options, str) else options.values()).split()
+    params = arguments(usage)
+    for given in names:
+        name = given.removesuffix("!")
+        words = own.get(name, "")
+        option = OPTIONS[name].but(words) if isinstance(words, str) else words
+        params.append(option.parameter(name, required=given != name))
+    if "encoding" in sets:
+        params.append(OPTIONS["sheet"].parameter("sheet"))
+    if sets:
+        params.append(settings_option(sets))
+
+    def decorate(run: Callable[..., Ending | None]) -> Command:
+        def ended(as_json: bool = False, accept: str | None = None, **asked: Any) -> None:
+            asked |= asked.pop("settings", {})
+            if "decimal" in sets:
+                reading = {name: asked.pop(name, None) for name in _READING}
+                asked["reading"] = Reading(**reading)
+            if checks:
+                shell.check_files()
+            try:
+                ending = run(**asked)
+            except Exception as error:
+                if not without_rule:
+                    raise
+                from setpoint.search import InfeasibleError
+
+                if not isinstance(error, InfeasibleError):
+                    raise
+                ending = _infeasible(error, f"{without_rule}")
+            if ending is None:
+                return
+            ending.print(as_json)
+            if shell.current().stopped:
+                click.echo(shell.current().last_words(), err=True)
+                raise click.exceptions.Exit(shell.STOPPED)
+            accepted = accept is not None and ending.code == shell.TOO_CLOSE
+            raise click.exceptions.Exit(shell.SHOWN if accepted else ending.code)
+
+        return Command(
+            run.__name__,
+            callback=ended,
+            params=params,
+            help=run.__doc__,
+            epilog="\n  ".join(("\b\nFor example:", *examples)),
+            groups=groups,
+        )
+
+    return decorate
+
+
 # --- Outcomes: shown, too close to call, shown to fail, infeasible --------------------------------
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _COLORS = {"shown": "green", "shown to fail": "red", "too close to call": "yellow"}
 _CODES = {"shown": shell.SHOWN, "shown to fail": shell.FAILED, "too close to call": shell.TOO_CLOSE}
-
-
-def accept_option(command: F) -> F:
-    """Which verdicts end with 0 beside "shown": the argument `accept`."""
-    return click.option(
-        "--accept",
-        type=click.Choice(["too-close"]),
-        help="Then the exit code is 0 where it is too close to call.",
-    )(command)
 
 
 def status_of(report: GoalReport) -> str:
@@ -47,10 +134,9 @@ def status_of(report: GoalReport) -> str:
     return report.verdict or "measured"
 
 
-def code_of(report: GoalReport, accept: str | None = None) -> int:
+def code_of(report: GoalReport) -> int:
     """The exit code: 0 shown, 4 too close to call, 3 shown to fail."""
-    code = shell.SHOWN if report.verdict is None else _CODES[report.verdict]
-    return shell.SHOWN if accept == "too-close" and code == shell.TOO_CLOSE else code
+    return shell.SHOWN if report.verdict is None else _CODES[report.verdict]
 
 
 def verdict(report: GoalReport, where: str) -> str:
@@ -66,59 +152,49 @@ def verdict(report: GoalReport, where: str) -> str:
     return f"{click.style(word, fg=_COLORS[found], bold=True)} on {where}."
 
 
-def report_json(report: GoalReport | None) -> tuple[Any, Any]:
-    """A report for JSON, and what differs between two runs."""
-    if report is None:
-        return None, None
-    out = report.to_dict()
-    run = out.pop("run")
-    return out, run
+def wrote(**files: str | None) -> str:
+    """Which files were written, as the last line; "" without any."""
+    each = [f"the {what} to {path}" for what, path in files.items() if path is not None]
+    return f"Wrote {' and '.join(each)}." if each else ""
 
 
-def infeasible_json(error: InfeasibleError, goal: Goal) -> dict[str, Any]:
-    """What is known of a goal that no rule meets, and goals near it that some rule does."""
-    from setpoint.guarantees import (
-        NotCertifiable,
-    )
+def _infeasible(error: InfeasibleError, consequence: str) -> Ending:
+    """What is reachable where no rule meets the goal: words, a page, plain values."""
+    from setpoint.guarantees import NotCertifiable
 
-    more: dict[str, Any] = {"status": "infeasible"}
-    if isinstance(error, NotCertifiable):
-        more = {
-            "status": "not certifiable",
-            "constraint": error.constraint,
-            "value": error.value,
-            "limit": error.limit,
-            "reached": error.reached,
-            "rows_needed": error.rows_needed,
-        }
-    return {
-        **more,
-        "goals": [str(near) for near in goals_near(error, goal)],
-        "message": shell.in_shell_words(error.finding),
+    goal, page = error.goal, shell.current().page
+    assert goal is not None
+    path = None if page is None else page.path
+    near = [str(one) for one in goals_near(error, goal)]
+    words, certifies = shell.in_shell_words(error.finding), isinstance(error, NotCertifiable)
+    if page is not None and path is not None:
+        from setpoint.tasks import write_infeasible_page
+
+        with shell.writing(path):
+            write_infeasible_page(error, goal, path, page.header(), words)
+
+    def text() -> str:
+        first, last = "No rule was found that meets the goal", "These can be met on the same scores"
+        if certifies:
+            first, last = "NOT certified", "This is certified on the same rows"
+        lines = [f"{click.style(first, fg='red', bold=True)}, so {consequence}.", f"{words}."]
+        lines += ["", f"{last}:", *(f"  {one}" for one in near)] if near else []
+        if error.remedy and certifies:
+            lines += ["", f"{shell.in_shell_words(error.remedy)}."]
+        return "\n".join([*lines, *(["", wrote(page=path)] if path else [])])
+
+    names = ("constraint", "value", "limit", "reached", "rows_needed") if certifies else ()
+    what = {
+        "status": "not certifiable" if certifies else "infeasible",
+        **{name: getattr(error, name) for name in names},
+        "goal": str(goal),
+        "goals": near,
+        "message": words,
         "violation": error.violation,
         "blame": error.blame,
         "reachable": error.reachable,
-        "notes": shell.current().notes,
     }
-
-
-def infeasible_text(error: InfeasibleError, goal: Goal, consequence: str) -> str:
-    """The same in words."""
-    from setpoint.guarantees import (
-        NotCertifiable,
-    )
-
-    first, last = "No rule was found that meets the goal", "These can be met on the same scores:"
-    if isinstance(error, NotCertifiable):
-        first, last = "NOT certified", "This is certified on the same rows:"
-    text = shell.in_shell_words(error.finding)
-    lines = [f"{click.style(first, fg='red', bold=True)}, so {consequence}.", f"{text}."]
-    near = goals_near(error, goal)
-    if near:
-        lines += ["", last, *(f"  {one}" for one in near)]
-    if error.remedy and isinstance(error, NotCertifiable):
-        lines += ["", f"{shell.in_shell_words(error.remedy)}."]
-    return "\n".join(lines)
+    return Ending(text, what, shell.FAILED, files=None if page is None else page.files)
 
 
 # --- What ``setpoint fit`` and ``setpoint train`` write -------------------------------------------
@@ -134,6 +210,7 @@ class Page:
     command: str
     judging: str
     cautions: Sequence[str]
+    files: Mapping[str, Any] | None = None
 
     def header(self, judge_by: str = "") -> Header:
         """As the page takes it; with `judge_by` the command judges by that goal."""
@@ -160,12 +237,13 @@ def command_text(**changed: str | None) -> str:
     for param in context.command.params:
         name = str(param.name)
         given = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
-        key = name.removesuffix("_text")
-        value: Any = changed[key] if key in changed else context.params[name] if given else None
+        value: Any = changed[name] if name in changed else context.params[name] if given else None
         if value is None:
             continue
         if name == "settings":
             value = context.meta[GIVEN]
+        elif name == "datasets":
+            value = [f"{key}={path}" for key, path in value.items()]
         option = [] if isinstance(param, click.Argument) else [param.opts[0]]
         if isinstance(value, bool):
             words += option if value else param.secondary_opts[:1]
@@ -173,39 +251,6 @@ def command_text(**changed: str | None) -> str:
         for one in value if isinstance(value, (tuple, list)) else (value,):
             words += [*option, str(one) if one == "{goal}" else shlex.quote(str(one))]
     return " ".join(words)
-
-
-def write_infeasible(error: InfeasibleError, goal: Goal, page: Page) -> None:
-    """The page of a goal that no rule meets."""
-    from setpoint.tasks import write_infeasible_page
-
-    path, words = page.path, shell.in_shell_words(error.finding)
-    assert path is not None
-    with shell.writing(path):
-        write_infeasible_page(error, goal, path, page.header(), words)
-
-
-def end_infeasible(
-    error: InfeasibleError,
-    goal: Goal,
-    consequence: str,
-    what: Mapping[str, Any],
-    paths: Mapping[str, Any],
-    *,
-    as_json: bool,
-    page: Page | None = None,
-) -> NoReturn:
-    """Say what is reachable where no rule meets the goal, and end the command."""
-    path = None if page is None else page.path
-    if page is not None and path is not None:
-        write_infeasible(error, goal, page)
-    if as_json:
-        shell.print_json({**what, **infeasible_json(error, goal)}, paths)
-    else:
-        click.echo(infeasible_text(error, goal, consequence))
-        if path is not None:
-            click.echo(f"\nWrote the page to {path}.")
-    raise click.exceptions.Exit(shell.FAILED) from error
 
 
 def write_fit(fitted: FittedTable, page: Page) -> None:
@@ -241,24 +286,7 @@ def _note_foreign(estimator: str | None, model: str) -> None:
         note(f"{model} holds types of other packages; its readers need {trust}")
 
 
-# --- ``--confidence``: a share as it is written, and what was certified ---------------------------
-
-
-_NUMBER = re.compile(r"\d+\.?\d*|\.\d+")
-
-
-def level_of(_context: click.Context, _param: click.Parameter, given: str | None) -> float | None:
-    """A share or a percentage as it is written: 0.95 for 95%."""
-    if given is None:
-        return None
-    text = given.strip()
-    number = text.removesuffix("%").strip()
-    if not _NUMBER.fullmatch(number):
-        raise click.BadParameter(f"{given!r} is not a number; write 0.95 or 95%")
-    share = Decimal(number) / (100 if text.endswith("%") else 1)
-    if not 0 < share < 1:
-        raise click.BadParameter(f"{given!r} is not above 0 and below 1; write 0.95 or 95%")
-    return float(share)
+# --- What was certified ---------------------------------------------------------------------------
 
 
 def percent(share: float) -> str:

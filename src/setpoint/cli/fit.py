@@ -10,26 +10,23 @@ import click
 
 from setpoint.cli import session as shell
 from setpoint.cli.endings import (
+    Ending,
     Page,
-    accept_option,
     code_of,
+    command,
     command_text,
-    end_infeasible,
     guarantee_line,
-    level_of,
     measured_lines,
-    report_json,
     status_of,
     verdict,
     write_fit,
+    wrote,
 )
-from setpoint.cli.settings import READING, reading_of, settings_option
+from setpoint.cli.options import READING
 from setpoint.errors import InputError
 from setpoint.goals import Goal
-from setpoint.packages import require_packages
-from setpoint.solvers import SOLVERS
 from setpoint.tables import note
-from setpoint.tasks import MODULES, FitSettings, FittedTable, choose_solver, training_solver
+from setpoint.tasks import FitSettings, FittedTable, choose_solver, training_solver
 
 if TYPE_CHECKING:
     from setpoint.tasks import TableFit
@@ -75,16 +72,11 @@ def _searched(fitted: FittedTable) -> list[str]:
     return [f"{summary.title}, on {where}", *wrapped, ""]
 
 
-def fit_json(
-    command: str, goal: Goal, fitted: FittedTable
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The object of ``--json``, and what of it differs between two runs."""
+def fit_dict(goal: Goal, fitted: FittedTable) -> dict[str, Any]:
+    """What ``setpoint fit`` found, but for its reports, for JSON."""
     settings, roles, choice = fitted.settings, fitted.roles, fitted.settings.choice
-    chosen, chosen_run = report_json(fitted.report)
-    held, held_run = report_json(fitted.held_out)
     guarantee = fitted.guarantee
-    out = {
-        "command": command,
+    return {
         "status": status_of(fitted.judged) if guarantee is None else guarantee.state,
         "goal": str(goal),
         "metric": None if settings.metric is None else settings.metric.name,
@@ -111,60 +103,53 @@ def fit_json(
             "left_out": dict(roles.left_out),
             "scores": None if roles.scores is None else roles.scores.name,
         },
-        "fitted": chosen,
-        "held_out": held,
-        "notes": shell.current().notes,
     }
-    return out, {"fitted": chosen_run, "held_out": held_run}
 
 
 # --- What ``setpoint fit`` and ``setpoint train`` do with their options ---------------------------
 
 
-def fit_in_memory(
+def _fit(
     data: str,
     goal: Goal,
     own: Any,
-    settings: dict[str, Any],
-    asked: dict[str, Any],
-    files: dict[str, str],
-    code: dict[str, str],
-) -> None:
-    """Fit on tables in memory."""
+    *,
+    new: str,
+    report: str | None,
+    explore: str | None = None,
+    confidence: float | None,
+    certification_size: float | None = None,
+    uncertified: str | None = None,
+    strict: bool = False,
+    **asked: Any,
+) -> Ending:
+    """Fit on tables in memory, write and print."""
     from setpoint.tasks import HELD_OUT, prepare_fit, promise_of
 
-    reading = reading_of(settings)
-    tables = {name: settings.pop(name, None) for name in ("validation", "certify_on")}
-    tables = {name: path for name, path in tables.items() if path is not None}
-    certify = {
-        name: settings.pop(name)
-        for name in ("certification_size", "uncertified", "strict")
-        if name in settings
+    apart = [name for name in ("validation", "certify_on") if name in asked]
+    tables: dict[str, Any] = {name: asked.pop(name) for name in apart}
+    promise = promise_of(
+        goal, confidence, judge_by=asked["judge_by"], certify_on=tables.get("certify_on"),
+        certification_size=certification_size, uncertified=uncertified, strict=strict,
+    )  # fmt: skip
+    read: dict[str, Any] = {
+        name: asked.pop(name) for name in ("judge_by", "skip_unlabelled", "reading")
     }
-    confidence = promise_of(
-        goal, asked["confidence"], judge_by=asked["judge_by"],
-        certify_on=tables.get("certify_on"), **certify,
+    files = asked.pop("datasets")
+    settings = _wanted(
+        own=own, confidence=promise, test_size=asked.pop("test_size"),
+        held_out=HELD_OUT if promise is None else 0.0, validation="validation" in tables, **asked,
     )  # fmt: skip
-    model, report, checkpoint = asked["model"], asked["report"], settings.get("checkpoint")
-    inputs = {"DATA": data} | {f"--set {name.replace('_', '-')}": p for name, p in tables.items()}
-    inputs |= {f"--dataset {name}": path for name, path in files.items()}
-    explore = asked.get("explore")
-    outputs = {"--model": model, "--report": report, "--explore": explore}
-    shell.check_outputs({**outputs, "--set checkpoint": checkpoint}, inputs | code)
-    for name in ("report", "explore"):
-        if asked.get(name) is not None:
-            require_packages(f"--{name}", "report", "jinja2", "matplotlib")
-    wanted = _wanted(settings, asked, own, HELD_OUT if confidence is None else 0.0, confidence,
-                     "validation" in tables)  # fmt: skip
-    if checkpoint is not None:
-        shell.current().expect(checkpoint)
-    prepared = prepare_fit(
-        data, goal, wanted, datasets=files, reading=reading,
-        judge_by=asked["judge_by"], skip_unlabelled=asked["skip_unlabelled"], **tables,
-    )  # fmt: skip
-    paths = {"data": data, "model": model, "report": report, "datasets": files, **tables}
+    prepared = prepare_fit(data, goal, settings, datasets=files, **read, **tables)
+    paths: dict[str, Any] = {
+        "data": data,
+        "model": new,
+        "report": report,
+        "datasets": files,
+        **tables,
+    }
     paths |= {} if explore is None else {"explore": explore}
-    _finish(prepared, data, asked, paths)
+    return _finish(prepared, data, new, report, explore, paths)
 
 
 def _worded(report: Any) -> Any:
@@ -175,53 +160,65 @@ def _worded(report: Any) -> Any:
 
 
 def _wanted(
-    settings: dict[str, Any],
-    asked: dict[str, Any],
+    *,
     own: Any,
-    test_size: float,
     confidence: Any,
-    validates: bool,
+    target: str,
+    pos_label: str | None,
+    sensitive: tuple[str, ...],
+    drop: tuple[str, ...],
+    baseline: str | None,
+    test_size: float | None,
+    test_by: str | None,
+    held_out: float,
+    validation: bool,
+    randomized: bool = False,
+    decide_on: tuple[str, ...] | None = None,
+    estimator: str | None = None,
+    random_state: int = 0,
+    solver: str = "auto",
+    **parameters: Any,
 ) -> FitSettings:
     """The settings of the fit, where they fit together."""
-    threshold, groups = settings.get("baseline_threshold"), settings.get("surrogate_groups", ())
-    seed = settings.pop("random_state", 0)
     choice = choose_solver(
-        settings.pop("solver", "auto"), own_metric=own is not None,
-        estimator=settings.pop("estimator", asked.get("estimator")),
-        randomized=asked["randomized"], decide_on=asked.get("decide_on"),
-        validation=True if validates else None, **settings,
+        solver, own_metric=own is not None, estimator=estimator, randomized=randomized,
+        decide_on=decide_on, validation=True if validation else None, **parameters,
     )  # fmt: skip
     return FitSettings(
-        asked["target"], asked["positive"], choice, asked["sensitive"], asked["drop"],
-        asked.get("decide_on"), asked["baseline"], threshold, asked["randomized"],
-        test_size if asked["test_size"] is None else asked["test_size"], asked["test_by"], seed,
-        own, tuple(groups), confidence,
+        target, pos_label, choice, sensitive, drop, decide_on, baseline,
+        parameters.get("baseline_threshold"), randomized,
+        held_out if test_size is None else test_size, test_by, random_state, own,
+        tuple(parameters.get("surrogate_groups", ())), confidence,
     )  # fmt: skip
 
 
-def _finish(prepared: TableFit, data: str, asked: dict[str, Any], paths: dict[str, Any]) -> None:
-    """Fit, write and print; this ends the command."""
+def _finish(
+    prepared: TableFit,
+    data: str,
+    model: str,
+    report: str | None,
+    explore: str | None,
+    paths: dict[str, Any],
+) -> Ending:
+    """Fit and write."""
     from setpoint.cli.choose import explore_infeasible, write_explorer
     from setpoint.search import InfeasibleError
     from setpoint.tasks import explore_fit
 
-    goal, model, report = prepared.goal, asked["model"], asked["report"]
-    explore = asked.get("explore")
-    command = str(click.get_current_context().info_name)
+    session, goal = shell.current(), prepared.goal
     again: dict[str, str | None] = {"goal": "{goal}", "judge_by": None}
     held_out = again if prepared.settings.test_size > 0 else again | {"test_size": None}
-    page = Page(
-        report, data, model, command_text(**again), command_text(**held_out), prepared.cautions
-    )
+    page = session.page = Page(
+        report, data, model, command_text(**again), command_text(**held_out), prepared.cautions,
+        paths,
+    )  # fmt: skip
     try:
         fitted = prepared.run()
     except InfeasibleError as error:
-        what = {"command": command, "goal": str(goal)}
+        error.goal = goal
         if explore is not None:
             explore_infeasible(error, goal, explore, page)
-        end_infeasible(
-            error, goal, "no model was written", what, paths, as_json=asked["as_json"], page=page
-        )
+        raise
     fitted = replace(fitted, report=_worded(fitted.report), held_out=_worded(fitted.held_out))
     write_fit(fitted, page)
     if explore is not None:
@@ -229,140 +226,53 @@ def _finish(prepared: TableFit, data: str, asked: dict[str, Any], paths: dict[st
             write_explorer(explore_fit(fitted), explore, model, data)
         except InputError as why:
             note(f"{explore} was not written: {why}")
-    if asked["as_json"]:
-        out, run = fit_json(command, goal, fitted)
-        shell.print_json(out, {**paths, **run})
-    else:
-        certified = fitted.guarantee is not None
-        margin = "" if certified else page.with_margin(fitted.judged, fitted.report)
-        click.echo(shell.in_shell_words(fit_text(fitted, margin)))
-        click.echo(
-            f"Wrote the model to {model}" + (f" and the page to {report}." if report else ".")
-        )
-        if explore is not None:
-            click.echo(f"Bounds are moved by hand on {explore}.")
-    if shell.current().stopped:
-        click.echo(shell.current().last_words(), err=True)
-        raise click.exceptions.Exit(shell.STOPPED)
-    if fitted.guarantee is not None:
-        raise click.exceptions.Exit(
-            shell.SHOWN if fitted.guarantee.state == "certified" else shell.FAILED
-        )
-    raise click.exceptions.Exit(code_of(fitted.judged, asked["accept"]))
+    guarantee = fitted.guarantee
+
+    def text() -> str:
+        margin = "" if guarantee is not None else page.with_margin(fitted.judged, fitted.report)
+        moved = [] if explore is None else [f"Bounds are moved by hand on {explore}."]
+        found = shell.in_shell_words(fit_text(fitted, margin))
+        return "\n".join([found, wrote(model=model, page=report), *moved])
+
+    code = code_of(fitted.judged)
+    if guarantee is not None:
+        code = shell.SHOWN if guarantee.state == "certified" else shell.FAILED
+    reports = {"fitted": fitted.report, "held_out": fitted.held_out}
+    return Ending(text, fit_dict(goal, fitted), code, reports, files=paths)
 
 
 # --- ``setpoint fit`` and ``setpoint train`` ------------------------------------------------------
 
 
-_COMMON = (*READING, "seed", "max-seconds", "certify-on", "certification-size", "strict",
-           "uncertified")  # fmt: skip
-_TRAINERS = [name for name, s in SOLVERS.items() if s.family != "plugin"]
-
-_data = click.argument("data")
-_target = click.option("--target", required=True, metavar="COL", help="The column to predict.")
-_asked = shell.together(
-    click.option(
-        "--positive",
-        metavar="LABEL",
-        help="The positive class of two; else that of words such as no and yes.",
-    ),
-    click.option(
-        "--confidence",
-        callback=level_of,
-        metavar="SHARE",
-        help="Certify that the goal holds on new rows, such as 95%.",
-    ),
-    click.option(
-        "--judge-by",
-        metavar="TEXT",
-        help="The goal that is meant, where --goal asks for more to be safe.",
-    ),
-)
-_columns = shell.together(
-    click.option(
-        "--sensitive",
-        multiple=True,
-        metavar="COLS",
-        help="Not for the model to look at, like those that the goal names.",
-    ),
-    click.option("--drop", multiple=True, metavar="COLS", help="To leave out."),
-    click.option("--baseline", metavar="COL", help="The deployed model's predictions."),
-    shell.datasets_option,
-)
-_rows = shell.together(
-    click.option(
-        "--test-size",
-        type=click.FloatRange(0, 1, max_open=True),
-        metavar="SHARE",
-        help="Held out to judge the rule. Default: 0.25, or 0 with --confidence.",
-    ),
-    click.option(
-        "--test-by",
-        metavar="COL",
-        help="Hold out the last dates of COL, or whole customers.",
-    ),
-    click.option("--skip-unlabelled", is_flag=True, help="Leave out rows without a label."),
-)
-_written = shell.together(
-    click.option("--model", required=True, metavar="FILE", help="The model file to write."),
-    click.option("--report", metavar="FILE", help="The HTML page to write."),
-    accept_option,
-    shell.as_json,
-)
+_COMMON = f"{READING} seed max-seconds certify-on certification-size strict uncertified"
 _GROUPS = {
-    "Columns and tables": ("--sensitive", "--drop", "--baseline", "--dataset"),
-    "Rows that judge": ("--test-size", "--test-by", "--skip-unlabelled"),
-    "Output": ("--model", "--report", "--accept", "--json"),
+    "Columns and tables": "sensitive drop baseline datasets",
+    "Rows that judge": "test_size test_by skip_unlabelled",
+    "Output": "new! report accept as_json",
+}
+_WORDS: dict[str, Any] = {
+    "target": "The column to predict.",
+    "sensitive": "Not for the model to look at, like those that the goal names.",
+    "baseline": "The deployed model's predictions.",
 }
 
 
-@click.command(
-    cls=shell.GroupedCommand,
-    groups={
-        "What is asked for": ("--target", "--goal", "--positive", "--confidence", "--judge-by"),
-        "Model and rule": ("--estimator", "--decide-on", "--draws"),
+@command(
+    "DATA",
+    {
+        "What is asked for": "target! goal! pos_label confidence judge_by",
+        "Model and rule": "estimator decide_on randomized",
         **_GROUPS,
-        "Output": ("--model", "--report", "--explore", "--accept", "--json"),
+        "Output": "new! report explore accept as_json",
     },
-    epilog="\b\nFor example:\n"
-    "  setpoint fit loans.csv --target repaid --positive no --drop id \\\n"
+    "setpoint fit loans.csv --target repaid --positive no --drop id \\\n"
     "    --goal 'maximize recall subject to precision >= 0.9' \\\n"
     "    --model loans.skops --report loans.html",
+    sets=f"solver {_COMMON} defer-label",
+    without_rule="no model was written",
+    **_WORDS,
 )
-@_data
-@_target
-@click.option("--goal", "goal_text", required=True, metavar="TEXT", help="See setpoint goal.")
-@_asked
-@click.option(
-    "--estimator",
-    metavar="NAME",
-    help="auto (several under the goal), logistic, hist-gradient-boosting, random-forest or "
-    "a.module.Class.  [default: auto]",
-)
-@click.option(
-    "--decide-on",
-    multiple=True,
-    metavar="COLS|none",
-    help="For the rule beside the score; else those that the goal names.",
-)
-@click.option("--draws", "randomized", is_flag=True, help="The rule may decide by chance.")
-@_columns
-@_rows
-@_written
-@click.option(
-    "--explore",
-    metavar="FILE",
-    help="The page to write on which bounds are moved by hand; also if no rule meets the goal.",
-)
-@settings_option("solver", *_COMMON, "defer-label")
-def fit(
-    data: str,
-    goal_text: str,
-    settings: dict[str, Any],
-    datasets: tuple[str, ...],
-    decide_on: tuple[str, ...],
-    **asked: Any,
-) -> None:
+def fit(data: str, goal: str, decide_on: tuple[str, ...], **asked: Any) -> Ending:
     """Fit a model and find the rule for its scores that reaches a goal.
 
     DATA is a CSV, Excel or Parquet file, or '-' for stdin. Some rows are held out and judge the
@@ -373,66 +283,41 @@ def fit(
     """
     from setpoint.goals import as_goal
 
-    goal = as_goal(goal_text)
-    if goal.is_blackbox:
+    wanted = as_goal(goal)
+    if wanted.is_blackbox:
         raise shell.CommandError(
             "--goal names a metric without a formula: name its function, setpoint train --metric"
         )
-    asked["decide_on"] = decide_on or None
-    fit_in_memory(data, goal, None, settings, asked, shell.named_files(datasets), {})
+    return _fit(data, wanted, None, decide_on=decide_on or None, **asked)
 
 
-@click.command(
-    cls=shell.GroupedCommand,
-    groups={
-        "What is asked for": (
-            "--target", "--goal", "--metric", "--positive", "--confidence", "--judge-by",
-        ),
-        "Model": ("--solver", "--module"),
+@command(
+    "DATA",
+    {
+        "What is asked for": "target! goal metric pos_label confidence judge_by",
+        "Model": "solver module",
         **_GROUPS,
     },
-    epilog="\b\nFor example:\n"
-    "  setpoint train clicks.csv --target clicked --goal f1 --model clicks.skops\n"
-    "  setpoint train shop.csv --target bought --metric shop:revenue --model shop.skops",
-)  # fmt: skip
-@_data
-@_target
-@click.option(
-    "--goal", "goal_text", metavar="TEXT", help="See setpoint goal. Or --metric, one of the two."
+    "setpoint train clicks.csv --target clicked --goal f1 --model clicks.skops",
+    "setpoint train shop.csv --target bought --metric shop:revenue --model shop.skops",
+    sets=f"{_COMMON} budget baseline-threshold min-positives validation-fraction validation "
+    "checkpoint surrogates surrogate-group inverse-regularization draws estimator "
+    "lower-is-better takes",
+    checks=False,
+    without_rule="no model was written",
+    **_WORDS,
+    goal="See setpoint goal. Or --metric, one of the two.",
 )
-@click.option(
-    "--metric",
-    metavar="MODULE:NAME",
-    help="A Python function of true labels and decisions, such as shop:revenue; its code is run.",
-)
-@_asked
-@click.option(
-    "--solver",
-    type=click.Choice([*_TRAINERS, "post-shift"]),
-    metavar="NAME",
-    help="portfolio, or augmented-lagrangian where the goal has groups, data sets or a deployed "
-    "model; adaptive-surrogates for --metric. Or "
-    f"{', '.join(n for n in [*_TRAINERS, 'post-shift'] if n not in _TRAINERS[:1])}.",
-)
-@click.option("--module", type=click.Choice(MODULES), help="The model to train.  [default: linear]")
-@_columns
-@_rows
-@_written
-@settings_option(
-    *_COMMON, "budget", "baseline-threshold", "min-positives", "validation-fraction",
-    "validation", "checkpoint", "surrogates",
-    "surrogate-group", "inverse-regularization", "draws", "estimator", "lower-is-better", "takes",
-)  # fmt: skip
 def train(
     data: str,
-    goal_text: str | None,
+    goal: str | None,
     metric: str | None,
     solver: str | None,
     module: str | None,
-    settings: dict[str, Any],
-    datasets: tuple[str, ...],
+    lower_is_better: bool = False,
+    takes: str | None = None,
     **asked: Any,
-) -> None:
+) -> Ending:
     """Train a model for a goal, over the rows as a whole.
 
     As 'setpoint fit', but the model itself is trained, and not only a rule found for its
@@ -443,23 +328,21 @@ def train(
     from setpoint.goals import as_goal
     from setpoint.tasks import NamedMetric, metric_of, module_file
 
-    if (goal_text is None) == (metric is None):
+    if (goal is None) == (metric is None):
         what = "one of the two is needed" if metric is None else "they are not taken together"
         raise click.UsageError(
             f"--goal 'maximize ...' says what is asked for, or --metric module:function: {what}"
         )
-    lower, takes = settings.pop("lower_is_better", False), settings.pop("takes", None)
-    named = NamedMetric(metric, lower, takes)
+    named = NamedMetric(metric, lower_is_better, takes)
     own = metric_of(named)
-    goal = own.goal if own is not None else as_goal(str(goal_text))
-    if own is None and goal.is_blackbox:
+    wanted = own.goal if own is not None else as_goal(str(goal))
+    if own is None and wanted.is_blackbox:
         raise shell.CommandError(
             "--goal names a metric without a formula: name its function, --metric"
         )
-    settings["solver"] = solver or training_solver(goal, own is not None)
-    if solver is None and own is not None and "estimator" in settings:
-        settings["solver"] = "post-shift"
-    if module is not None:
-        settings["module"] = module
-    asked["randomized"] = settings.pop("randomized", False)
-    fit_in_memory(data, goal, own, settings, asked, shell.named_files(datasets), module_file(named))
+    shell.check_files(module_file(named))
+    if solver is None:
+        moved = own is not None and "estimator" in asked
+        solver = "post-shift" if moved else training_solver(wanted, own is not None)
+    asked |= {} if module is None else {"module": module}
+    return _fit(data, wanted, own, solver=solver, **asked)

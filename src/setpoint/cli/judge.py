@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from glob import has_magic
 from pathlib import Path
@@ -12,21 +12,19 @@ import click
 
 from setpoint.cli import session as shell
 from setpoint.cli.endings import (
-    accept_option,
+    Ending,
     certified_before,
     certified_json,
     code_of,
-    level_of,
-    report_json,
+    command,
     status_of,
     verdict,
+    wrote,
 )
-from setpoint.cli.settings import READING, reading_of, settings_option
-from setpoint.packages import require_packages
+from setpoint.cli.options import READING, Option, level_of
 from setpoint.tables import step, warnings_as_notes
 
 if TYPE_CHECKING:
-    from setpoint.estimators import RowsNeeded
     from setpoint.report import Entry, GoalReport, Header, TextSection
     from setpoint.tasks import ComparedTables
 
@@ -34,56 +32,39 @@ if TYPE_CHECKING:
 # --- ``setpoint evaluate``: how far a stored model, or decisions in tables ------------------------
 
 
-@click.command(
-    epilog="\b\nFor example:\n  setpoint evaluate loans.skops this-month.csv && echo shown\n"
-    "  setpoint evaluate 'decided/*.parquet' --target repaid --prediction prediction \\\n"
-    "    --goal 'maximize recall subject to precision >= 0.9'"
-)
-@click.argument("model")
-@click.argument("data", required=False)
-@click.argument("tables", nargs=-1)
-@shell.target_option
-@click.option(
-    "--prediction",
-    metavar="COL",
-    help="The column with decisions: then there is no MODEL, all arguments are tables, and "
+_OF_MODEL = {
+    "metric": "--metric",
+    "takes": "--set takes",
+    "lower_is_better": "--set lower-is-better",
+    "trust": "--trust",
+    "unknown_group": "--new-groups",
+    "skip_unlabelled": "--skip-unlabelled",
+}
+_OF_TABLES = {"pos_label": "--positive", "sensitive": "--sensitive", "weight": "--weight"}
+"""Options that go with a model file, and those that go with ``--prediction``."""
+
+
+@command(
+    "MODEL [DATA] [TABLES]...",
+    "target prediction pos_label sensitive weight baseline metric report goal skip_unlabelled "
+    "accept datasets unknown_group as_json trust",
+    "setpoint evaluate loans.skops this-month.csv && echo shown",
+    "setpoint evaluate 'decided/*.parquet' --target repaid --prediction prediction \\\n"
+    "    --goal 'maximize recall subject to precision >= 0.9'",
+    sets=f"{READING} lower-is-better takes defer-label",
+    checks=False,
+    prediction="The column with decisions: then there is no MODEL, all arguments are tables, and "
     "DuckDB counts them where they are.",
-)
-@click.option("--positive", metavar="LABEL", help="With --prediction: the positive class of two.")
-@shell.sensitive_option
-@shell.weight_option
-@click.option(
-    "--baseline",
-    metavar="COL",
-    help="The deployed model's predictions, or its scores if the fit took scores; else likewise.",
-)
-@click.option(
-    "--metric", metavar="MODULE:NAME", help="The function, if the model was fitted for one."
-)
-@click.option("--report", metavar="FILE", help="The HTML page to write.")
-@click.option(
-    "--goal",
-    "goal_text",
-    metavar="TEXT",
-    help="Another goal to judge by, such as one with other bounds; else that of the fit, or what "
+    pos_label="With --prediction: the positive class of two.",
+    baseline="The deployed model's predictions, or its scores if the fit took scores; else "
+    "likewise.",
+    metric="The function, if the model was fitted for one.",
+    goal="Another goal to judge by, such as one with other bounds; else that of the fit, or what "
     "its --judge-by says.",
 )
-@shell.skip_option
-@accept_option
-@shell.datasets_option
-@shell.new_groups_option
-@shell.as_json
-@shell.trust_option
-@settings_option(*READING, "lower-is-better", "takes", "defer-label")
 def evaluate(
-    model: str,
-    data: str | None,
-    tables: tuple[str, ...],
-    goal_text: str | None,
-    datasets: tuple[str, ...],
-    settings: dict[str, Any],
-    **asked: Any,
-) -> None:
+    model: str, data: str | None, tables: tuple[str, ...], prediction: str | None, **asked: Any
+) -> Ending:
     """Judge a model file by a table with labels, or decisions that are a column of tables.
 
     With --prediction TABLES take the place of MODEL and DATA: Parquet or CSV files, patterns of
@@ -93,130 +74,101 @@ def evaluate(
     The exit code is 0 if these rows show that the goal holds on new rows, 3 if they show
     that it fails, and 4 if it is too close to call (--accept too-close makes that 0).
     """
-    files = shell.named_files(datasets)
-    if asked["prediction"] is not None:
-        for option, given in (
-            ("--metric", asked["metric"]), ("--set takes", "takes" in settings),
-            ("--set lower-is-better", "lower_is_better" in settings), ("--trust", asked["trust"]),
-            ("--new-groups", asked["unknown_group"] != "raise"),
-            ("--skip-unlabelled", asked["skip_unlabelled"]),
-        ):  # fmt: skip
-            if given:
+    if prediction is not None:
+        paths = [path for path in (model, data, *tables) if path is not None]
+        of_model = {name: asked.pop(name, None) for name in _OF_MODEL}
+        for name, option in _OF_MODEL.items():
+            if of_model[name] not in (None, False, (), "raise"):
                 raise shell.CommandError(
                     f"{option} is for a model file, and --prediction names decisions"
                 )
-        several = (model, *([] if data is None else [data]), *tables)
-        _evaluate_tables(several, goal_text, files, settings, asked)
-    for option in ("positive", "sensitive", "weight"):
-        if asked[option]:
-            raise shell.CommandError(f"--{option} goes with --prediction, a column of decisions")
-    if "defer_label" in settings:
+        return _evaluate_tables(paths, prediction=prediction, **asked)
+    for name, option in _OF_TABLES.items():
+        if asked.pop(name):
+            raise shell.CommandError(f"{option} goes with --prediction, a column of decisions")
+    if "defer_label" in asked:
         raise shell.CommandError(
             "--set defer-label goes with --prediction: a model file knows its own"
         )
     if data is None or tables or _is_many(data):
         _refuse_many(data, tables)
-    _evaluate_model(model, data, goal_text, files, settings, asked)
+    return _evaluate_model(model, data, **asked)
 
 
 def _evaluate_model(
     model: str,
     data: str,
-    goal_text: str | None,
-    files: dict[str, str],
-    settings: dict[str, Any],
-    asked: dict[str, Any],
-) -> NoReturn:
-    """Judge a model file by a table; this ends the command."""
+    *,
+    metric: str | None,
+    report: str | None,
+    lower_is_better: bool = False,
+    takes: str | None = None,
+    **asked: Any,
+) -> Ending:
+    """Judge a model file by a table."""
     from setpoint.report import Header
     from setpoint.tasks import NamedMetric, evaluate_table, module_file
 
-    report = asked["report"]
-    lower, takes = settings.pop("lower_is_better", False), settings.pop("takes", None)
-    named = NamedMetric(asked["metric"], lower, takes)
-    inputs = {"MODEL": model, "DATA": data}
-    shell.check_outputs({"--report": report}, inputs | module_file(named), files)
-    judged = evaluate_table(
-        model, data, goal=goal_text, metric=named, target=asked["target"],
-        baseline=asked["baseline"], datasets=files, skip_unlabelled=asked["skip_unlabelled"],
-        unknown_group=asked["unknown_group"],
-        trust=asked["trust"], reading=reading_of(settings),
+    named = NamedMetric(metric, lower_is_better, takes)
+    shell.check_files(module_file(named))
+    judged = evaluate_table(model, data, metric=named, **asked)
+    header = Header(judged.loaded.table.name, model)
+    promised = judged.promised, judged.holds
+    files = shell.named_files()
+    del files["tables"]
+    return _ending(
+        judged.report, judged.loaded.model.target, report, judged.about(), header, files,
+        certified_json(*promised), certified_before(*promised),
     )  # fmt: skip
-    if report is not None:
-        _write(judged.report, report, judged.about(), Header(judged.loaded.table.name, model))
-    before = certified_before(judged.promised, judged.holds)
-    paths = {"model": model, "data": data, "report": report, "datasets": files}
-    guarantee = certified_json(judged.promised, judged.holds)
-    _end(judged.report, judged.loaded.model.target, guarantee, before, paths, asked)
 
 
 def _evaluate_tables(
-    paths: Sequence[str],
-    goal_text: str | None,
-    files: dict[str, str],
-    settings: dict[str, Any],
-    asked: dict[str, Any],
-) -> NoReturn:
-    """Judge decisions that are a column of tables; this ends the command."""
+    paths: Sequence[str], *, report: str | None, goal: str | None, target: str | None, **asked: Any
+) -> Ending:
+    """Judge decisions that are a column of tables."""
     from setpoint.goals import as_goal
     from setpoint.report import Header, TextSection
     from setpoint.tasks import evaluate_tables
 
-    target, report = asked["target"], asked["report"]
-    if goal_text is None or target is None:
-        missing = "--goal" if goal_text is None else "--target"
+    if goal is None or target is None:
+        missing = "--goal" if goal is None else "--target"
         raise click.UsageError(f"--prediction goes with --goal and --target: {missing} is missing")
-    goal = as_goal(goal_text)
-    inputs = {f"TABLES {i}": path for i, path in enumerate(paths, 1)}
-    shell.check_outputs({"--report": report}, inputs, files)
-    if report is not None:
-        require_packages("--report", "report", "jinja2", "matplotlib")
-    found, name = evaluate_tables(
-        paths, goal, prediction=asked["prediction"], target=target, pos_label=asked["positive"],
-        weight=asked["weight"], baseline=asked["baseline"], sensitive=asked["sensitive"],
-        datasets=files, reading=reading_of(settings), **settings,
-    )  # fmt: skip
-    if report is not None:
-        lines = (f"{found.counts.n_rows:,} rows from {name}", *shell.current().notes)
-        _write(found, report, [TextSection("The data", lines)], Header(name))
-    run = {"tables": list(paths), "report": report, "datasets": files}
-    _end(found, target, None, "", run, asked)
+    meant = as_goal(goal)
+    shell.check_files({f"TABLES {i}": path for i, path in enumerate(paths, 1)})
+    found, name = evaluate_tables(paths, meant, target=target, **asked)
+    lines = (f"{found.counts.n_rows:,} rows from {name}", *shell.current().notes)
+    files = {"tables": paths, "report": report, "datasets": asked["datasets"]}
+    return _ending(found, target, report, [TextSection("The data", lines)], Header(name), files)
 
 
-def _write(found: GoalReport, path: str, about: Sequence[TextSection], header: Header) -> None:
-    with shell.writing(path):
-        found.to_html(path, about=about, header=header)
-
-
-def _end(
+def _ending(
     found: GoalReport,
     target: str,
-    guarantee: Any,
-    before: str,
-    paths: dict[str, Any],
-    asked: Mapping[str, Any],
-) -> NoReturn:
-    """Print the report, and end with the verdict's code."""
+    page: str | None,
+    about: Sequence[TextSection],
+    header: Header,
+    files: dict[str, Any],
+    guarantee: Any = None,
+    before: str = "",
+) -> Ending:
+    """Write the page; the verdict's code."""
     n_rows = found.counts.n_rows
-    if asked["as_json"]:
-        out, run = report_json(found)
-        what = {
-            "command": "evaluate",
-            "status": status_of(found),
-            "goal": found.goal,
-            "target": target,
-            "rows": n_rows,
-            "evaluated": out,
-            "guarantee": guarantee,
-            "notes": shell.current().notes,
-        }
-        shell.print_json(what, {**paths, "evaluated": run})
-    else:
-        first = "\n".join(line for line in (verdict(found, f"{n_rows:,} rows"), before) if line)
-        click.echo(f"{first}\n\n{found}")
-        if paths["report"] is not None:
-            click.echo(f"\nWrote the page to {paths['report']}.")
-    raise click.exceptions.Exit(code_of(found, asked["accept"]))
+    if page is not None:
+        with shell.writing(page):
+            found.to_html(page, about=about, header=header)
+
+    def text() -> str:
+        first = "\n".join(filter(None, (verdict(found, f"{n_rows:,} rows"), before)))
+        return "\n\n".join(filter(None, (first, str(found), wrote(page=page))))
+
+    what = {
+        "status": status_of(found),
+        "goal": found.goal,
+        "target": target,
+        "rows": n_rows,
+        "guarantee": guarantee,
+    }
+    return Ending(text, what, code_of(found), {"evaluated": found}, files=files)
 
 
 def _is_many(path: str) -> bool:
@@ -249,45 +201,25 @@ _COLORS = {"shown to be better": "green", "shown to be worse": "red"}
 _CODES = {"shown to be better": shell.SHOWN, "shown to be worse": shell.FAILED}
 
 
-@click.command(
-    epilog="\b\nFor example:\n"
-    "  setpoint compare old.skops new.skops this-month.csv && echo better\n"
-    "  setpoint compare old.skops new.skops this-month.csv --report page.html --changed rows.csv"
+@command(
+    "MODEL_A MODEL_B DATA",
+    "goal target datasets skip_unlabelled unknown_group accept picture changed report as_json "
+    "trust",
+    "setpoint compare old.skops new.skops this-month.csv && echo better",
+    "setpoint compare old.skops new.skops this-month.csv --report page.html --changed rows.csv",
+    sets=READING,
+    goal="The goal to judge by; else that of MODEL_A.",
+    report="A page for those who decide, as HTML.",
 )
-@click.argument("model_a", metavar="MODEL_A")
-@click.argument("model_b", metavar="MODEL_B")
-@click.argument("data")
-@click.option(
-    "--goal", "goal_text", metavar="TEXT", help="The goal to judge by; else that of MODEL_A."
-)
-@shell.target_option
-@shell.datasets_option
-@shell.skip_option
-@shell.new_groups_option
-@accept_option
-@shell.picture_option
-@click.option("--changed", metavar="FILE", help="The rows that change, as CSV.")
-@click.option("--report", metavar="FILE", help="A page for those who decide, as HTML.")
-@shell.as_json
-@shell.trust_option
-@settings_option(*READING)
 def compare(
     model_a: str,
     model_b: str,
     data: str,
-    goal_text: str | None,
-    target: str | None,
-    datasets: tuple[str, ...],
-    skip_unlabelled: bool,
-    unknown_group: str,
-    accept: str | None,
     picture: str | None,
     changed: str | None,
     report: str | None,
-    as_json: bool,
-    trust: tuple[str, ...],
-    settings: dict[str, Any],
-) -> None:
+    **asked: Any,
+) -> Ending:
     """Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels.
 
     B is better if its objective is shown to be better and every constraint of the goal holds as
@@ -297,51 +229,13 @@ def compare(
     The exit code is 0 if B is shown to be better, 3 if it is shown to be worse, and 4 if it is
     too close to call (--accept too-close makes that 0).
     """
-    from setpoint.report import printed
     from setpoint.tasks import compare_tables
 
-    files = shell.named_files(datasets)
-    inputs = {"MODEL_A": model_a, "MODEL_B": model_b, "DATA": data}
-    outputs = {"--picture": picture, "--changed": changed, "--report": report}
-    shell.check_outputs(outputs, inputs, files)
-    shell.check_picture(picture)
-    found = compare_tables(
-        model_a, model_b, data, goal=goal_text, target=target, datasets=files,
-        skip_unlabelled=skip_unlabelled,
-        unknown_group=unknown_group,
-        frontier=picture is not None or report is not None,
-        trust=trust, reading=reading_of(settings),
-    )  # fmt: skip
-    if picture is not None and not found.comparison.points:
-        raise shell.CommandError("--picture: the frontiers are those of models of two classes")
-    about = {"A": model_a, "B": model_b}
-    _compare_write(found, outputs, data, about)
-    paths = {"model_a": model_a, "model_b": model_b, "data": data, "datasets": files}
-    paths |= {name.removeprefix("--"): path for name, path in outputs.items() if path is not None}
-    if as_json:
-        what, run = _json(found)
-        shell.print_json({**what, "notes": shell.current().notes}, {**paths, **run})
-    else:
-        from setpoint.comparing import headline, lines_of
-
-        words, mark = headline(found.comparison), len(found.verdict)
-        color = _COLORS.get(found.verdict, "yellow")
-        click.echo(click.style(words[:mark], fg=color, bold=True) + words[mark:])
-        who = {"A, of today": model_a, "B, the candidate": model_b}
-        click.echo(printed("\n".join(lines_of(found.comparison, who))))
-        wrote = [path for path in outputs.values() if path is not None]
-        if wrote:
-            click.echo(f"\nWrote {', '.join(wrote)}.")
-    code = _CODES.get(found.verdict, shell.TOO_CLOSE)
-    raise click.exceptions.Exit(shell.SHOWN if accept and code == shell.TOO_CLOSE else code)
-
-
-def _compare_write(
-    found: ComparedTables, outputs: Mapping[str, str | None], data: str, about: Mapping[str, str]
-) -> None:
-    """The picture, the rows and the page, where they are wanted."""
-    picture, changed, page = (outputs[name] for name in ("--picture", "--changed", "--report"))
+    drawn = picture is not None or report is not None
+    found = compare_tables(model_a, model_b, data, frontier=drawn, **asked)
     if picture is not None:
+        if not found.comparison.points:
+            raise shell.CommandError("--picture: the frontiers are those of models of two classes")
         shell.draw(picture, found.comparison.plot)
     if changed is not None:
         from setpoint.inputs import atomic_write
@@ -349,52 +243,65 @@ def _compare_write(
         with shell.writing(changed):
             text = found.changed_frame().to_csv(index=False, lineterminator="\n")
             atomic_write(changed, text.encode("utf-8"))
-    if page is not None:
+    if report is not None:
         from setpoint.report import Header
 
-        models = ", ".join(f"{name}: {path}" for name, path in about.items())
-        with shell.writing(page):
-            found.comparison.to_html(page, header=Header(data, models))
+        with shell.writing(report):
+            header = Header(data, f"A: {model_a}, B: {model_b}")
+            found.comparison.to_html(report, header=header)
+
+    def printed_text() -> str:
+        from setpoint.comparing import headline, lines_of
+        from setpoint.report import printed
+
+        words, mark = headline(found.comparison), len(found.verdict)
+        first = click.style(words[:mark], fg=_COLORS.get(found.verdict, "yellow"), bold=True)
+        who = {"A, of today": model_a, "B, the candidate": model_b}
+        files = [path for path in (picture, changed, report) if path is not None]
+        return "\n".join(
+            [
+                first + words[mark:],
+                printed("\n".join(lines_of(found.comparison, who))),
+                *(["", f"Wrote {', '.join(files)}."] if files else []),
+            ]
+        )
+
+    files = {name: path for name, path in shell.named_files().items() if path is not None}
+    code = _CODES.get(found.verdict, shell.TOO_CLOSE)
+    reports = {"a": found.today, "b": found.candidate}
+    return Ending(printed_text, _compared(found), code, reports, files=files)
 
 
-def _json(found: ComparedTables) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The object of ``--json``, and what of it differs between two runs."""
+def _compared(found: ComparedTables) -> dict[str, Any]:
+    """A comparison for JSON."""
     from setpoint.comparing import accepted
 
-    a, run_a = report_json(found.today)
-    b, run_b = report_json(found.candidate)
-    changes = found.changes
-    parts = [
-        {
-            "part": "constraint" if i else "objective",
-            "text": part.today.text,
-            "a": _entry(part.today),
-            "b": _entry(part.candidate),
-            "difference": None if part.difference is None else _entry(part.difference),
-            "b_is": part.verdict,
-            "rows_needed": part.rows_needed,
-        }
-        for i, part in enumerate(found.parts)
-    ]
-    what = {
-        "command": "compare",
+    return {
         "status": found.verdict,
         "why": found.why,
         "goal": str(found.goal),
         "target": found.loaded.model.target,
         "rows": found.candidate.counts.n_rows,
-        "parts": parts,
+        "parts": [
+            {
+                "part": "constraint" if i else "objective",
+                "text": part.today.text,
+                "a": _entry(part.today),
+                "b": _entry(part.candidate),
+                "difference": None if part.difference is None else _entry(part.difference),
+                "b_is": part.verdict,
+                "rows_needed": part.rows_needed,
+            }
+            for i, part in enumerate(found.parts)
+        ],
         "accepted": {"a": accepted(found.today), "b": accepted(found.candidate)},
-        "changes": {name: getattr(changes, name) for name in _CHANGES},
+        "changes": {name: getattr(found.changes, name) for name in _CHANGES},
         "groups": [
             {"column": g.column, "value": g.value}
             | {name: getattr(g.changes, name) for name in ("rows", *_CHANGES)}
             for g in found.groups
         ],
-        "a": a,
-        "b": b,
     }
-    return what, {"a": run_a, "b": run_b}
 
 
 _CHANGES = ("changed", "wins", "losses")
@@ -410,69 +317,32 @@ def _entry(entry: Entry) -> dict[str, Any]:
 # --- ``setpoint plan``: how many rows it takes to certify a goal ----------------------------------
 
 
-@click.command(
-    epilog="\b\nFor example:\n"
-    "  setpoint plan 'maximize precision subject to recall >= 0.9' \\\n"
-    "    --rate prior=0.1 --rate recall=0.93\n"
-    "  setpoint plan 'maximize recall subject to precision >= 0.9' old.csv \\\n"
-    "    --target repaid --prediction decision"
+@command(
+    "GOAL [DATA]",
+    "target prediction model pos_label baseline rates confidence power picture datasets as_json "
+    "trust",
+    "setpoint plan 'maximize precision subject to recall >= 0.9' \\\n"
+    "    --rate prior=0.1 --rate recall=0.93",
+    "setpoint plan 'maximize recall subject to precision >= 0.9' old.csv \\\n"
+    "    --target repaid --prediction decision",
+    sets=READING,
+    pos_label="The positive class of two.",
+    baseline="The deployed model's predictions.",
+    confidence=Option(
+        "--confidence C",
+        "Of constraints without one of their own.",
+        more={"callback": level_of, "default": "0.95", "show_default": True},
+    ),
 )
-@click.argument("goal")
-@click.argument("data", required=False)
-@click.option("--target", metavar="COL", help="The column with the labels; else as in the fit.")
-@click.option("--prediction", metavar="COL", help="The column with decisions on these rows.")
-@click.option(
-    "--model", metavar="FILE", help="A model file that decides the rows, instead of --prediction."
-)
-@click.option("--positive", metavar="LABEL", help="The positive class of two.")
-@click.option("--baseline", metavar="COL", help="The deployed model's predictions.")
-@click.option(
-    "--rate",
-    "rates",
-    multiple=True,
-    metavar="NAME=SHARE",
-    help="Instead of DATA: prior, and two of recall, precision, predicted_rate, "
-    "false_positive_rate and specificity; one where the constraints depend on no other. Of "
-    "groups COL=VALUE:NAME=SHARE, with the share of each.",
-)
-@click.option(
-    "--confidence",
-    default="0.95",
-    show_default=True,
-    metavar="C",
-    callback=level_of,
-    help="Of constraints without one of their own.",
-)
-@click.option(
-    "--power",
-    default="0.8",
-    show_default=True,
-    metavar="P",
-    callback=level_of,
-    help="The chance that so many rows certify the goal, if they are as assumed.",
-)
-@shell.picture_option
-@shell.datasets_option
-@shell.as_json
-@shell.trust_option
-@settings_option(*READING)
 def plan(
     goal: str,
     data: str | None,
-    target: str | None,
-    prediction: str | None,
-    model: str | None,
-    positive: str | None,
-    baseline: str | None,
     rates: tuple[str, ...],
     confidence: float,
     power: float,
     picture: str | None,
-    datasets: tuple[str, ...],
-    as_json: bool,
-    trust: tuple[str, ...],
-    settings: dict[str, Any],
-) -> None:
+    **asked: Any,
+) -> Ending:
     """Say how many rows it takes to certify a goal on new rows.
 
     How good decisions are is counted on DATA, a table with labels and decisions, or on which a
@@ -483,13 +353,8 @@ def plan(
     from setpoint.goals import as_goal
 
     wanted = as_goal(goal)
-    files = shell.named_files(datasets)
-    inputs = {} if data is None else {"DATA": data}
-    inputs |= {} if model is None else {"--model": model}
-    shell.check_outputs({"--picture": picture}, inputs, files)
-    shell.check_picture(picture)
-    _check(data, target, prediction, model, positive, rates)
-    reading = reading_of(settings)
+    _check(data, rates, **asked)
+    model, trust, datasets = (asked.pop(name) for name in ("model", "trust", "datasets"))
     pilot: dict[str, Any]
     if data is None:
         pilot = {"rates": _stated(rates)}
@@ -497,61 +362,38 @@ def plan(
         from setpoint.tasks import load_and_read, pilot_of_model
 
         loaded = load_and_read(
-            model, data, reading, trust=trust, target=target, baseline=baseline,
-            files=files, judging=True, goal=goal,
+            model, data, asked["reading"], trust=trust, target=asked["target"],
+            baseline=asked["baseline"], files=datasets, judging=True, goal=goal,
         )  # fmt: skip
         with step("deciding"), warnings_as_notes():
             pilot = pilot_of_model(loaded)
     else:
         from setpoint.tasks import pilot_of_table
 
-        assert target is not None
-        assert prediction is not None
-        pilot = pilot_of_table(
-            wanted, data, target=target, prediction=prediction, pos_label=positive,
-            baseline=baseline, datasets=files, reading=reading,
-        )  # fmt: skip
+        pilot = pilot_of_table(wanted, data, datasets=datasets, **asked)
     from setpoint.estimators import RowsNeededDisplay, rows_needed
 
     with step("counting rows"), warnings_as_notes():
         found = rows_needed(wanted, confidence=confidence, power=power, **pilot)
     if picture is not None:
         shell.draw(picture, RowsNeededDisplay(found).plot)
-    _say(found, data, model, picture, files, as_json)
-    raise click.exceptions.Exit(shell.SHOWN if found.rows is not None else shell.FAILED)
-
-
-def _say(
-    found: RowsNeeded,
-    data: str | None,
-    model: str | None,
-    picture: str | None,
-    files: dict[str, str],
-    as_json: bool,
-) -> None:
-    if as_json:
-        what = {
-            "command": "plan",
-            "status": "planned" if found.rows is not None else "not met",
-            "plan": found.to_dict(),
-            "notes": shell.current().notes,
-        }
-        shell.print_json(
-            what, {"data": data, "model": model, "picture": picture, "datasets": files}
-        )
-        return
-    click.echo(str(found))
-    if picture is not None:
-        click.echo(f"\nWrote the picture to {picture}.")
+    met = found.rows is not None
+    return Ending(
+        lambda: "\n\n".join(filter(None, (str(found), wrote(picture=picture)))),
+        {"status": "planned" if met else "not met", "plan": found.to_dict()},
+        shell.SHOWN if met else shell.FAILED,
+    )
 
 
 def _check(
     data: str | None,
+    rates: Sequence[str],
+    *,
     target: str | None,
     prediction: str | None,
     model: str | None,
-    positive: str | None,
-    rates: Sequence[str],
+    pos_label: str | None,
+    **_: Any,
 ) -> None:
     """Where the assumed values come from: exactly one place."""
     if (data is None) == (not rates):
@@ -559,10 +401,11 @@ def _check(
             "name a table with labels and decisions, or state rates with --rate prior=0.1 and so "
             "on: one of the two is wanted"
         )
-    named = {
-        "--target": target, "--prediction": prediction, "--model": model, "--positive": positive
-    }  # fmt: skip
     if rates:
+        named = {
+            "--target": target, "--prediction": prediction, "--model": model,
+            "--positive": pos_label,
+        }  # fmt: skip
         for option, value in named.items():
             if value is not None:
                 raise shell.CommandError(f"{option} belongs to a table, and --rate needs none")
@@ -573,7 +416,7 @@ def _check(
         )
     elif prediction is not None and target is None:
         raise shell.CommandError("name the column with the labels, --target COL")
-    elif model is not None and positive is not None:
+    elif model is not None and pos_label is not None:
         raise shell.CommandError("--positive: the model file knows the positive class")
 
 

@@ -16,24 +16,21 @@ import click
 
 from setpoint.cli import session as shell
 from setpoint.cli.endings import (
+    Ending,
     Page,
-    accept_option,
     code_of,
+    command,
     command_text,
-    end_infeasible,
-    report_json,
     status_of,
     verdict,
+    wrote,
 )
-from setpoint.cli.settings import READING, reading_of, settings_option
+from setpoint.cli.options import READING
 from setpoint.inputs import whole_file
-from setpoint.packages import require_packages
 from setpoint.tables import note
 from setpoint.tasks import Reading, columns_named, counted
 
 if TYPE_CHECKING:
-    from setpoint.goals import Goal
-    from setpoint.plugin import Solution
     from setpoint.tables import TableModel
 
 
@@ -255,60 +252,27 @@ _MOST = 10
 """Classes whose decisions are counted in a sentence."""
 
 
-@click.command(
-    epilog="\b\nFor example:\n"
-    "  setpoint predict loans.skops new.csv --keep id -o decisions.csv\n"
-    "  cat new.csv | setpoint predict loans.skops - --json | head\n"
-    "  setpoint predict loans.skops 'data/*.parquet' -o decided/"
-)
-@click.argument("model")
-@click.argument("data", nargs=-1, required=True)
-@click.option(
-    "-o",
-    "--output",
-    default="-",
-    metavar="FILE",
-    help="Ends in .csv, .csv.gz, .parquet or .jsonl. Default: CSV to stdout. Of several files, "
+@command(
+    "MODEL DATA...",
+    "output overwrite keep adapt at_most by excel as_json unknown_group trust",
+    "setpoint predict loans.skops new.csv --keep id -o decisions.csv",
+    "cat new.csv | setpoint predict loans.skops - --json | head",
+    "setpoint predict loans.skops 'data/*.parquet' -o decided/",
+    sets=READING,
+    checks=False,
+    output="Ends in .csv, .csv.gz, .parquet or .jsonl. Default: CSV to stdout. Of several files, "
     "or a pattern, a folder, in which each gets a file of the same name.",
+    as_json="JSON lines on stdout.",
 )
-@click.option("--overwrite", is_flag=True, help="Decide files anew that are in the folder already.")
-@click.option("--keep", multiple=True, metavar="COLS", help="Columns of DATA to write first.")
-@click.option(
-    "--adapt",
-    is_flag=True,
-    help="Find the rule anew on these rows: bounds on what is predicted then hold on them.",
-)
-@click.option(
-    "--at-most",
-    multiple=True,
-    metavar="N",
-    help="Decide at most N rows positive: the best by the rule. With --by N in each group, or "
-    "GROUP=N, repeated for each.",
-)
-@click.option("--by", metavar="COL", help="The column of DATA with the groups of --at-most.")
-@click.option(
-    "--excel",
-    is_flag=True,
-    help="CSV that a spreadsheet opens: its decimal mark is that of DATA, and no cell is run.",
-)
-@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout.")
-@shell.new_groups_option
-@shell.trust_option
-@settings_option(*READING)
 def predict(
     model: str,
     data: tuple[str, ...],
     output: str,
     overwrite: bool,
-    keep: tuple[str, ...],
-    adapt: bool,
+    excel: bool,
     at_most: tuple[str, ...],
     by: str | None,
-    excel: bool,
-    as_json: bool,
-    unknown_group: str,
-    trust: tuple[str, ...],
-    settings: dict[str, Any],
+    **asked: Any,
 ) -> None:
     """Decide the rows of a table, or of many, by a model file.
 
@@ -318,20 +282,19 @@ def predict(
     """
     from setpoint.tasks import decide_new_groups, open_model, predict_table
 
-    reading = reading_of(settings)
-    room = room_of(at_most, by)
+    session, room, as_json = shell.current(), room_of(at_most, by), shell.asks_json()
     if is_folder(data, output):
         if as_json:
             raise shell.CommandError(
                 "--json writes JSON lines of one table, and DATA or -o names several"
             )
-        whole = {"--adapt": adapt, "--at-most": room is not None, "--excel": excel}
+        whole = {"--adapt": asked["adapt"], "--at-most": room is not None, "--excel": excel}
         for option in (name for name, given in whole.items() if given):
             raise shell.CommandError(f"{option} is for one table, and DATA or -o names several")
         outputs_of(data, output)
-        found = open_model(model, trust)
-        decide_new_groups(found.classifier, unknown_group)
-        predict_many(found, data, output, keep, reading, overwrite=overwrite)
+        found = open_model(model, asked["trust"])
+        decide_new_groups(found.classifier, asked["unknown_group"])
+        predict_many(found, data, output, asked["keep"], asked["reading"], overwrite=overwrite)
         return
     if overwrite:
         raise shell.CommandError(
@@ -342,16 +305,11 @@ def predict(
         raise shell.CommandError(
             f"--excel is for CSV, and the output is {kind}; leave one of them out"
         )
-    shell.check_outputs({"-o": output}, {"MODEL": model, "DATA": data[0]})
-    decided = predict_table(
-        model, data[0], keep=keep, adapt=adapt, at_most=room, by=by,
-        unknown_group=unknown_group, trust=trust, reading=reading,
-    )  # fmt: skip
+    shell.check_files({"DATA": data[0]})
+    decided = predict_table(model, data[0], at_most=room, by=by, **asked)
     from setpoint.tables import CsvDialect, write_rows
 
     dialect = CsvDialect.excel(decided.decimal, decided.scores) if excel else None
-
-    session = shell.current()
     if output == "-":
         # Bytes, so that neither the encoding nor the line ends of a terminal get in.
         session.streaming = True
@@ -442,71 +400,29 @@ def _format(output: str, as_json: bool) -> str:
 # --- ``setpoint solve``: the rule for scores that are there ---------------------------------------
 
 
-@click.command(
-    epilog="\b\nFor example:\n"
-    "  setpoint solve 'scores/*.parquet' --score score --target label \\\n"
-    "    --goal 'maximize recall subject to precision >= 0.9' --rule rule.json"
+@command(
+    "TABLES...",
+    "score! target! goal! accept pos_label sensitive weight baseline datasets decide_on randomized "
+    "tol exact checkpoint rule report as_json",
+    "setpoint solve 'scores/*.parquet' --score score --target label \\\n"
+    "    --goal 'maximize recall subject to precision >= 0.9' --rule rule.json",
+    sets="separator decimal",
+    without_rule="no rule was written",
+    target="The column with the labels.",
+    pos_label="The positive class of two; needed for other text than such words as no and yes.",
+    baseline="The column with the deployed model's predictions.",
+    decide_on="Columns that the rule may look at beside the score; else those that the goal names.",
 )
-@click.argument("tables", nargs=-1, required=True)
-@click.option("--score", required=True, metavar="COL", help="The column with the model's scores.")
-@click.option("--target", required=True, metavar="COL", help="The column with the labels.")
-@click.option("--goal", "goal_text", required=True, metavar="TEXT", help="See setpoint goal.")
-@accept_option
-@click.option(
-    "--positive",
-    metavar="LABEL",
-    help="The positive class of two; needed for other text than such words as no and yes.",
-)
-@shell.sensitive_option
-@shell.weight_option
-@click.option("--baseline", metavar="COL", help="The column with the deployed model's predictions.")
-@shell.datasets_option
-@click.option(
-    "--decide-on",
-    multiple=True,
-    metavar="COLS|none",
-    help="Columns that the rule may look at beside the score; else those that the goal names.",
-)
-@click.option("--draws", is_flag=True, help="The rule may decide by chance.")
-@click.option(
-    "--tol",
-    type=click.FloatRange(0, 1, max_open=True),
-    metavar="X",
-    help="Passes end where no other rule is better by more. Default: 1e-4.",
-)
-@click.option("--exact", is_flag=True, help="Go on to the rule that sorting all rows would give.")
-@click.option(
-    "--checkpoint",
-    metavar="FILE",
-    help="Keeps the counts after each pass; the same command goes on from it.",
-)
-@click.option(
-    "--rule", metavar="FILE", help="The rule to write, as JSON; setpoint export takes it."
-)
-@click.option("--report", metavar="FILE", help="The HTML page to write.")
-@shell.as_json
-@settings_option("separator", "decimal")
 def solve(
     tables: tuple[str, ...],
-    score: str,
-    target: str,
-    goal_text: str,
-    accept: str | None,
-    positive: str | None,
-    sensitive: tuple[str, ...],
-    weight: str | None,
-    baseline: str | None,
-    datasets: tuple[str, ...],
-    decide_on: tuple[str, ...],
-    draws: bool,
+    goal: str,
     tol: float | None,
     exact: bool,
-    checkpoint: str | None,
+    decide_on: tuple[str, ...],
     rule: str | None,
     report: str | None,
-    as_json: bool,
-    settings: dict[str, Any],
-) -> None:
+    **asked: Any,
+) -> Ending:
     """Find the rule for the scores of a model, on tables of any size.
 
     TABLES are Parquet or CSV files, patterns of them in quotes, or one table of a DuckDB
@@ -515,23 +431,15 @@ def solve(
     positive one. If no rule meets the goal, it says what is reachable and writes no rule.
     """
     from setpoint.goals import as_goal
+    from setpoint.inputs import refers_to_positive
     from setpoint.search import InfeasibleError
     from setpoint.tasks import solve_tables
 
-    goal = as_goal(goal_text)
+    wanted, session = as_goal(goal), shell.current()
     if exact and tol is not None:
         raise click.UsageError("--exact and --tol: passes end at the one or at the other")
-    files = shell.named_files(datasets)
-    inputs = {f"TABLES {i}": path for i, path in enumerate(tables, 1)}
-    outputs = {"--rule": rule, "--report": report, "--checkpoint": checkpoint}
-    shell.check_outputs(outputs, inputs, files)
-    if report is not None:
-        require_packages("--report", "report", "jinja2", "matplotlib")
-    if checkpoint is not None:
-        shell.current().expect(checkpoint)
     name = tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1:,} more"
-    page = Page(report, name, "", command_text(goal="{goal}"), "", ())
-    paths = {"tables": list(tables), "rule": rule, "report": report, "datasets": files}
+    page = session.page = Page(report, name, "", command_text(goal="{goal}"), "", ())
     passes: list[str] = []
     try:
         with passes_shown() as tell:
@@ -541,22 +449,44 @@ def solve(
                 tell(passes[-1])
 
             found, name = solve_tables(
-                tables, goal, score=score, target=target, pos_label=positive, weight=weight,
-                baseline=baseline, sensitive=sensitive, datasets=files,
-                decide_on=decide_on or None, randomized=draws, tol=tol, exact=exact,
-                checkpoint=checkpoint, reading=reading_of(settings),
-                watch=watch,
+                tables, wanted, decide_on=decide_on or None, tol=tol, exact=exact,
+                watch=watch, **asked,
             )  # fmt: skip
     except InfeasibleError as error:
-        what = {"command": "solve", "goal": str(goal)}
-        end_infeasible(error, goal, "no rule was written", what, paths, as_json=as_json, page=page)
-    _say_positive(found, goal, positive)
-    _write(found, rule, page, name)
-    _print(found, goal, target, score, passes, paths, as_json=as_json)
-    if shell.current().stopped:
-        click.echo(shell.current().last_words(), err=True)
-        raise click.exceptions.Exit(shell.STOPPED)
-    raise click.exceptions.Exit(code_of(found.report, accept))
+        error.goal = wanted
+        raise
+    solved = found.report
+    positive, rows = solved.counts.positive, f"{solved.counts.n_rows:,} rows"
+    if positive is not None and asked["pos_label"] is None and refers_to_positive(wanted):
+        note(f"the positive class is {positive!r}; --positive names another")
+    if rule is not None:
+        with shell.writing(rule), whole_file(rule) as file:
+            file.write((found.rule.to_json() + "\n").encode("utf-8"))
+    if report is not None:
+        from setpoint.report import TextSection
+
+        about = [TextSection("The data", (f"{rows} from {name}",))]
+        with shell.writing(report):
+            solved.to_html(report, about=about, header=page.header())
+
+    def text() -> str:
+        from setpoint.report import report_text
+
+        first = verdict(solved, f"the {rows} that the rule was chosen on")
+        body, last = report_text(solved, at_shell=True), wrote(rule=rule, page=report)
+        return "\n\n".join(filter(None, (first, body, last)))
+
+    what = {
+        "status": status_of(solved),
+        "goal": str(wanted),
+        "target": asked["target"],
+        "score": asked["score"],
+        "positive": positive,
+        "rows": solved.counts.n_rows,
+        "passes": passes,
+        "rule": json.loads(found.rule.to_json()),
+    }
+    return Ending(text, what, code_of(solved), {"solved": solved})
 
 
 @contextmanager
@@ -570,62 +500,3 @@ def passes_shown() -> Iterator[Callable[[str], None]]:
     console = Console(stderr=True, highlight=False)
     with console.status("counting the rows"):
         yield lambda text: console.print(text, style="dim", markup=False)
-
-
-def _say_positive(found: Solution, goal: Goal, asked: str | None) -> None:
-    from setpoint.inputs import refers_to_positive
-
-    positive = found.report.counts.positive
-    if positive is not None and asked is None and refers_to_positive(goal):
-        note(f"the positive class is {positive!r}; --positive names another")
-
-
-def _write(found: Solution, rule: str | None, page: Page, name: str) -> None:
-    if rule is not None:
-        with shell.writing(rule), whole_file(rule) as file:
-            file.write((found.rule.to_json() + "\n").encode("utf-8"))
-    if page.path is None:
-        return
-    from setpoint.report import TextSection
-
-    about = [TextSection("The data", (f"{found.report.counts.n_rows:,} rows from {name}",))]
-    with shell.writing(page.path):
-        found.report.to_html(page.path, about=about, header=page.header())
-
-
-def _print(
-    found: Solution,
-    goal: Goal,
-    target: str,
-    score: str,
-    passes: list[str],
-    paths: dict[str, Any],
-    *,
-    as_json: bool,
-) -> None:
-    report = found.report
-    if as_json:
-        out, run = report_json(report)
-        what = {
-            "command": "solve",
-            "status": status_of(report),
-            "goal": str(goal),
-            "target": target,
-            "score": score,
-            "positive": report.counts.positive,
-            "rows": report.counts.n_rows,
-            "passes": passes,
-            "rule": json.loads(found.rule.to_json()),
-            "solved": out,
-            "notes": shell.current().notes,
-        }
-        shell.print_json(what, {**paths, "solved": run})
-        return
-    from setpoint.report import report_text
-
-    where = f"the {report.counts.n_rows:,} rows that the rule was chosen on"
-    click.echo(f"{verdict(report, where)}\n\n{report_text(report, at_shell=True)}")
-    outputs = {"rule": paths["rule"], "page": paths["report"]}
-    written = [f"the {what} to {path}" for what, path in outputs.items() if path]
-    if written:
-        click.echo(f"\nWrote {' and '.join(written)}.")

@@ -1,4 +1,4 @@
-"""What all commands share: options, files, errors, output, and the session they run in."""
+"""What all commands share: words, files, errors, output, and the session they run in."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from setpoint.blackbox import MetricError
-from setpoint.cli.settings import SETTINGS
+from setpoint.cli.options import OPTIONS, SETTINGS, CommandError, role_of
 from setpoint.errors import SetpointError, rename_arguments
 from setpoint.inputs import whole_file
+from setpoint.packages import require_packages
 from setpoint.tables import LOG, step
 
 if TYPE_CHECKING:
@@ -36,76 +37,26 @@ SHOWN, ERROR, FAILED, TOO_CLOSE, STOPPED = 0, 1, 3, 4, 130
 BROKEN_PIPE = 141
 """As other programs end whose reader has left."""
 
-OPTIONS = {
+WORDS = {
+    **{f"{name}[]": option.flags[-1] for name, option in OPTIONS.items() if option.many},
+    **{name: option.flags[-1] for name, option in OPTIONS.items()},
     "PlugInClassifier": "setpoint fit",
     "RampClassifier": "a linear model",
     "X": "the table",
-    "alpha": "--alpha",
-    "at_most": "--at-most",
-    "at_most[]": "--at-most",
-    "baseline": "--baseline",
-    "by": "--by",
-    "columns": "--column",
-    "confidence": "--confidence",
-    "datasets": "--dataset",
-    "datasets[]": "--dataset",
-    "decide_on": "--decide-on",
-    "decide_on=None": "--decide-on none",
-    "dialect": "--dialect",
-    "exact": "--exact",
-    "goal": "--goal",
-    "hash_column": "--hash-column",
-    "metric": "--metric",
-    "module": "--module",
-    "name": "--name",
-    "pos_label": "--positive",
-    "power": "--power",
-    "randomized": "--draws",
-    "randomized='auto'": "--draws",
-    "randomized=False": "no --draws",
-    "rates": "--rate",
-    "rates[]": "--rate",
-    "restart": "--no-restart",
-    "rows": "--row",
-    "sample_weight": "--weight",
-    "score": "--score",
-    "scores": "--score",
-    "sensitive_features": "the table",
-    "sensitive_features[]": "column",
-    "solver": "--solver",
-    "test_size": "--test-size",
-    "tol": "--tol",
-    "trusted": "--trust",
-    "unknown_group": "--new-groups",
-    "values": "--values",
-    "vary": "--vary",
-    "y": "--target",
-    "y_pred": "--prediction",
-    "y_true": "--target",
-    "check": "--check",
-    "checkpoint": "--checkpoint",
     "cv=GroupKFold()": "--test-by and its column",
     "cv=TimeSeriesSplit()": "--test-by and a column of dates",
     "data": "DATA",
-    "drop": "--drop",
-    "estimator": "--estimator",
-    "other_goal": "--other-goal",
-    "output": "--output",
-    "positive": "--positive",
-    "state": "--state",
-    "judge_by": "--judge-by",
-    "keep": "--keep",
-    "adapt": "--adapt",
-    "bounds": "--bound",
-    "rule": "--rule",
-    "line": "--line",
-    "prediction": "--prediction",
-    "sensitive": "--sensitive",
-    "sheet": "--sheet",
-    "target": "--target",
-    "test_by": "--test-by",
-    "test_size=0": "--test-size 0",
-    "weight": "--weight",
+    "decide_on=None": "--decide-on none",
+    "randomized='auto'": "--draws",
+    "randomized=False": "no --draws",
+    "restart": "--no-restart",
+    "sample_weight": "--weight",
+    "sensitive_features": "the table",
+    "sensitive_features[]": "column",
+    "trusted": "--trust",
+    "y": "--target",
+    "y_pred": "--prediction",
+    "y_true": "--target",
 }
 """What stands at a shell for an argument, for an argument of some value, and for an item.
 
@@ -128,10 +79,6 @@ _GROUP = (
 """For who looks for an option that names the groups."""
 
 
-class CommandError(SetpointError):
-    """Something is wrong with what was asked for; the message names the remedy."""
-
-
 def in_shell_words(text: str) -> str:
     """A message of the library with the options of the shell for its arguments.
 
@@ -147,8 +94,8 @@ def in_shell_words(text: str) -> str:
 
 def _option(argument: str, value: str | None) -> str | None:
     """The option for an argument, with its value as it is written at a shell."""
-    exact = value is not None and f"{argument}={value}" in OPTIONS
-    found = OPTIONS[f"{argument}={value}"] if exact else OPTIONS.get(argument)
+    exact = value is not None and f"{argument}={value}" in WORDS
+    found = WORDS[f"{argument}={value}"] if exact else WORDS.get(argument)
     setting = _setting(argument, found)
     if setting is not None:
         found, exact = f"--set {setting}", False
@@ -249,6 +196,7 @@ class Session(logging.Handler):
         super().__init__()
         self.debug = self.interrupted = self.stopped = self.streaming = False
         self.outputs: dict[str, object] = {}
+        self.page: Any = None  # of endings, where a command writes one also without a rule
         self.notes: list[str] = []
         self.seconds: dict[str, float] = {}
         self._working: Any = None
@@ -346,6 +294,11 @@ class Session(logging.Handler):
             signal.signal(signal.SIGINT, before)
 
 
+def asks_json() -> bool:
+    """Whether the command is to print JSON."""
+    return bool(click.get_current_context().params.get("as_json"))
+
+
 def _state(path: str) -> object:
     """What changes when a file is written anew."""
     try:
@@ -361,103 +314,14 @@ def current() -> Session:
     return Session() if found is None else found
 
 
-# --- Options that several commands share ----------------------------------------------------------
-
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def together(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Several options as one decorator, in the order of the help."""
-
-    def decorate(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-as_json = click.option(
-    "--json", "as_json", is_flag=True, help="One JSON object on stdout instead of text."
-)
-
-datasets_option = click.option(
-    "--dataset",
-    "datasets",
-    metavar="NAME=FILE",
-    multiple=True,
-    help="A further table that the goal refers to by this name.",
-)
-
-new_groups_option = click.option(
-    "--new-groups",
-    "unknown_group",
-    callback=lambda _ctx, _param, given: "raise" if given == "error" else given,
-    type=click.Choice(["error", "largest"]),
-    default="error",
-    show_default=True,
-    help="What becomes of a group that the model has not seen; largest: the largest group's rule.",
-)
-
-trust_option = click.option(
-    "--trust",
-    metavar="TYPE",
-    multiple=True,
-    help="A type that the model file may hold beside setpoint's and scikit-learn's.",
-)
-
-target_option = click.option(
-    "--target", metavar="COL", help="The column with the labels; else as in the fit."
-)
-
-skip_option = click.option(
-    "--skip-unlabelled", is_flag=True, help="Leave out rows without a label."
-)
-
-sensitive_option = click.option(
-    "--sensitive",
-    multiple=True,
-    metavar="COLS",
-    help="Columns with groups, checked to be there. Those that the goal names are.",
-)
-
-weight_option = click.option("--weight", metavar="COL", help="The column with the rows' weights.")
-
-
-def named_files(datasets: Sequence[str]) -> dict[str, str]:
-    """The files of ``NAME=FILE``.
-
-    Examples
-    --------
-    >>> named_files(["checked=checked.csv"])
-    {'checked': 'checked.csv'}
-    """
-    out: dict[str, str] = {}
-    for text in datasets:
-        name, equals, path = text.partition("=")
-        if not name or not equals or not path:
-            raise CommandError(f"--dataset is NAME=FILE, got {text!r}")
-        if name in out:
-            raise CommandError(f"--dataset names {name!r} twice")
-        out[name] = path
-    return out
-
-
 # --- Files that a command will write: checked before the work -------------------------------------
 
 
-def check_outputs(
-    outputs: Mapping[str, str | None],
-    inputs: Mapping[str, str],
-    datasets: Mapping[str, str] | None = None,
-) -> None:
-    """Find out before the work what would fail after it."""
-    inputs = {**inputs, **{f"--dataset {name}": path for name, path in (datasets or {}).items()}}
-    taken = {_same(path): f"{what} {path}" for what, path in inputs.items() if path != "-"}
+def check_files(more: Mapping[str, str] | None = None) -> None:
+    """Find out before the work what would fail after it; `more` files are read."""
+    inputs, outputs = _files()
+    taken = {_same(path): f"{what} {path}" for what, path in {**inputs, **(more or {})}.items()}
     for what, path in outputs.items():
-        if path is None or path == "-":
-            continue
         target = Path(path)
         folder = target.resolve().parent
         if target.is_dir():
@@ -475,6 +339,47 @@ def check_outputs(
                 f"{what}: {path} would overwrite {taken[_same(path)]}; name another file"
             )
         taken[_same(path)] = f"{what} {path}"
+    picture = outputs.get("--picture")
+    if picture is not None and Path(picture).suffix.lower() not in (".svg", ".png"):
+        raise CommandError(f"--picture: {picture} ends neither in .svg nor in .png")
+    for option in ("--report", "--explore"):
+        if option in outputs:
+            require_packages(option, "report", "jinja2", "matplotlib")
+    for option in ("--checkpoint", "--set checkpoint"):
+        if option in outputs:
+            current().expect(outputs[option])
+
+
+def _files() -> tuple[dict[str, str], dict[str, str]]:
+    """The files that the command reads and those that it writes, by what messages call them."""
+    context = click.get_current_context()
+    reads, writes = dict[str, Any](), dict[str, Any]()
+    for param in context.command.params:
+        given, what, role = context.params[str(param.name)], param.opts[0], role_of(param)
+        if what == "--dataset":
+            reads |= {f"--dataset {name}": path for name, path in given.items()}
+        elif what == "--set":
+            for name in ("validation", "certify_on"):
+                reads[f"--set {name.replace('_', '-')}"] = given.get(name)
+            writes["--set checkpoint"] = given.get("checkpoint")
+        elif role and isinstance(given, tuple):
+            reads |= {f"{what.upper()} {i}": path for i, path in enumerate(given, 1)}
+        elif role:
+            name = what.upper() if isinstance(param, click.Argument) else what
+            (reads if role in ("read", "asked") else writes)[name] = given
+    there = ({k: v for k, v in each.items() if v not in (None, "-")} for each in (reads, writes))
+    return next(there), next(there)
+
+
+def named_files() -> dict[str, Any]:
+    """The files of the command, as JSON names them."""
+    context = click.get_current_context()
+    return {
+        str(param.name): list(given) if isinstance(given, tuple) else given
+        for param in context.command.params
+        for given in [context.params[str(param.name)]]
+        if param.name == "datasets" or role_of(param) in ("read", "written")
+    }
 
 
 def _same(path: str) -> str:
@@ -522,46 +427,7 @@ def _finite(value: Any) -> Any:
     return [_finite(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
-# --- Commands whose help shows the options in named groups ----------------------------------------
-
-
-class GroupedCommand(click.Command):
-    """A command whose options stand in groups."""
-
-    def __init__(
-        self, *args: Any, groups: Mapping[str, Sequence[str]] | None = None, **more: Any
-    ) -> None:
-        super().__init__(*args, **more)
-        self.groups = dict(groups or {})
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the groups, one after the other."""
-        records = {
-            param.opts[-1]: record
-            for param in self.get_params(ctx)
-            if isinstance(param, click.Option)
-            and (record := param.get_help_record(ctx)) is not None
-        }
-        for title, names in self.groups.items():
-            with formatter.section(title):
-                formatter.write_dl([records.pop(name) for name in names])
-        if records:
-            with formatter.section("Other options"):
-                formatter.write_dl(list(records.values()))
-
-
 # --- Pictures that a command writes to a file -----------------------------------------------------
-
-
-_PICTURES = (".svg", ".png")
-
-picture_option = click.option("--picture", metavar="FILE", help="Ends in .svg or .png.")
-
-
-def check_picture(path: str | None) -> None:
-    """Know before the work that a picture has no format."""
-    if path is not None and Path(path).suffix.lower() not in _PICTURES:
-        raise CommandError(f"--picture: {path} ends neither in .svg nor in .png")
 
 
 def draw(path: str, plot: Callable[[Any], object]) -> None:

@@ -6,17 +6,16 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from setpoint.cli import session as shell
-from setpoint.cli.endings import certified_before, status_of
-from setpoint.cli.settings import READING, reading_of, settings_option
+from setpoint.cli.endings import Ending, certified_before, command, status_of, wrote
+from setpoint.cli.options import OPTIONS, READING
 from setpoint.inputs import whole_file
-from setpoint.packages import require_packages
 from setpoint.tables import note, step, warnings_as_notes
 from setpoint.tasks import open_model
 
@@ -33,17 +32,14 @@ if TYPE_CHECKING:
 _MOST_COLUMNS = 60
 
 
-@click.command(
-    epilog="\b\nFor example:\n"
-    "  setpoint show loans.skops --report loans.html\n"
-    "  setpoint show loans.skops --card > README.md"
+@command(
+    "MODEL",
+    "report card as_json trust",
+    "setpoint show loans.skops --report loans.html",
+    "setpoint show loans.skops --card > README.md",
+    report="The HTML page of the fit to write.",
 )
-@click.argument("model")
-@click.option("--report", metavar="FILE", help="The HTML page of the fit to write.")
-@click.option("--card", is_flag=True, help="The model card instead, as Markdown.")
-@shell.as_json
-@shell.trust_option
-def show(model: str, report: str | None, card: bool, as_json: bool, trust: tuple[str, ...]) -> None:
+def show(model: str, report: str | None, card: bool, trust: tuple[str, ...]) -> Ending | None:
     """Show what a model file holds: its goal, its rule, its columns, and what was reached then.
 
     No table is needed, and nothing in the file is run.
@@ -51,12 +47,8 @@ def show(model: str, report: str | None, card: bool, as_json: bool, trust: tuple
     from setpoint.report import card_text, printed
     from setpoint.tasks import show_model
 
-    if card and as_json:
+    if card and shell.asks_json():
         raise click.UsageError("--card is Markdown: leave --json out")
-    shell.check_outputs({"--report": report}, {"MODEL": model})
-    if report is not None:
-        require_packages("--report", "report", "jinja2", "matplotlib")
-    session = shell.current()
     found = show_model(model, trust=trust)
     if report is not None:
         with shell.writing(report):
@@ -64,14 +56,14 @@ def show(model: str, report: str | None, card: bool, as_json: bool, trust: tuple
     if card:
         text = card_text(found.chosen, name=Path(model).stem, held_out=found.model.held_out)
         click.echo(text, nl=False)
-    elif as_json:
-        what = {"command": "show", "status": status_of(found.judged), **found.to_dict()}
-        what["notes"] = session.notes
-        shell.print_json(what, {"model": model, "report": report, "written": dict(found.written)})
-    else:
-        click.echo(printed("\n".join(_text(found, model))))
-        if report is not None:
-            click.echo(f"\nWrote the page to {report}.")
+        return None
+    return Ending(
+        lambda: "\n\n".join(
+            filter(None, (printed("\n".join(_text(found, model))), wrote(page=report)))
+        ),
+        {"status": status_of(found.judged), **found.to_dict()},
+        run={"written": dict(found.written)},
+    )
 
 
 def _text(found: ShownModel, path: str) -> Iterator[str]:
@@ -160,69 +152,24 @@ def _filled(title: str, text: Any, indent: int = 0) -> list[str]:
 # --- ``setpoint export``: the rule of a model in SQL, Python or JSON ------------------------------
 
 
-_FOR = {
-    "--score": ("sql",),
-    "--dialect": ("sql",),
-    "--column": ("sql",),
-    "--hash-column": ("sql",),
-    "--name": ("python",),
-}
-"""The formats that take an option."""
+_ONLY_FOR = {
+    "scores": "sql", "dialect": "sql", "columns": "sql", "hash_column": "sql", "name": "python"
+}  # fmt: skip
+"""The format that takes an option."""
 
 
-@dataclass(frozen=True)
-class _Found:
-    """A rule, the labels of its classes by index, and its score columns where they are known."""
-
-    rule: Rule
-    classes: tuple[Label, ...] | None
-    scores: tuple[str, ...] | None
-
-
-@click.command(
-    epilog="\b\nFor example:\n"
-    "  setpoint export loans.skops --format sql --dialect duckdb\n"
-    "  setpoint export loans.skops --format python -o decide.py"
+@command(
+    "MODEL",
+    "kind! scores dialect columns hash_column name output trust",
+    "setpoint export loans.skops --format sql --dialect duckdb",
+    "setpoint export loans.skops --format python -o decide.py",
 )
-@click.argument("model")
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["sql", "python", "json"]),
-    required=True,
-    help="An SQL expression, a Python function that imports nothing, or the rule as data.",
-)
-@click.option(
-    "--score",
-    "scores",
-    multiple=True,
-    metavar="NAME",
-    help="SQL: the table's column with the score; for a rule over several scores once for each, "
-    "in their order. Default: score, or score_LABEL for each class, as predict names them.",
-)
-@click.option("--dialect", metavar="NAME", help="SQL: the database, such as duckdb. Default: ansi.")
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="NAME=COL",
-    help="SQL: what a column that the rule looks at is called in the table, if otherwise.",
-)
-@click.option(
-    "--hash-column",
-    metavar="COL",
-    help="SQL, for a rule that draws: a column with one uniform number in [0, 1) for each row, "
-    "such as a hash of its id divided by the number of hashes.",
-)
-@click.option("--name", metavar="NAME", help="Python: the function's name. Default: decide.")
-@click.option("-o", "--output", default="-", metavar="FILE", help="Default: stdout.")
-@shell.trust_option
 def export(
     model: str,
     kind: str,
     scores: tuple[str, ...],
     dialect: str | None,
-    columns: tuple[str, ...],
+    columns: dict[str, str],
     hash_column: str | None,
     name: str | None,
     output: str,
@@ -234,39 +181,39 @@ def export(
     decides from scores, which the model still has to compute; 'setpoint predict' writes them. It
     decides nothing (NULL, None) where a score is missing or a group is new.
     """
-    given = {
-        "--score": scores,
-        "--dialect": dialect,
-        "--column": columns,
-        "--hash-column": hash_column,
-        "--name": name,
-    }
-    for option, value in given.items():
-        if value and kind not in _FOR[option]:
-            raise shell.CommandError(f"{option} is for --format {_FOR[option][0]}, not {kind}")
-    shell.check_outputs({"-o": output}, {"MODEL": model})
-    found = _opened(model, trust)
+    given = click.get_current_context().params
+    for argument, own in _ONLY_FOR.items():
+        if given[argument] and kind != own:
+            option = OPTIONS[argument].flags[-1]
+            raise shell.CommandError(f"{option} is for --format {own}, not {kind}")
+    rule, classes, known = _opened(model, trust)
     if kind == "json":
-        text = found.rule.to_json()
+        text = rule.to_json()
     elif kind == "python":
-        text = found.rule.to_python(name or "decide", classes=found.classes)
+        text = rule.to_python(name or "decide", classes=classes)
     else:
-        text = found.rule.to_sql(
-            _scores(found, scores),
+        text = rule.to_sql(
+            _scores(rule, known, scores),
             dialect=dialect or "ansi",
-            columns=_renamed(columns),
-            classes=found.classes,
+            columns=columns,
+            classes=classes,
             hash_column=hash_column,
         )
-    _write(text, output)
+    if output == "-":
+        click.echo(text)
+        return
+    with shell.writing(output), whole_file(output) as file:
+        file.write((text + "\n").encode("utf-8"))
 
 
-def _opened(path: str, trust: Sequence[str]) -> _Found:
-    """The rule in a file."""
+def _opened(
+    path: str, trust: Sequence[str]
+) -> tuple[Rule, tuple[Label, ...] | None, tuple[str, ...] | None]:
+    """The rule in a file, the labels of its classes, and its score columns, where known."""
     with Path(path).open("rb") as file:
         begins = file.read(64).lstrip()
     if begins.startswith(b"{"):
-        return _Found(shell.rule_in_file(path), None, None)
+        return shell.rule_in_file(path), None, None
     clf: Any = open_model(path, trust).classifier
     order = clf._classes.order
     classes = tuple(clf.classes_.tolist()[i] for i in order)
@@ -279,15 +226,17 @@ def _opened(path: str, trust: Sequence[str]) -> _Found:
             note(f"the decisions are text, as {answers[-1]!r} is")
             answers = tuple(map(str, answers))
         classes = answers
-    return _Found(clf.rule_, classes, scores)
+    return clf.rule_, classes, scores
 
 
-def _scores(found: _Found, given: tuple[str, ...]) -> str | tuple[str, ...]:
+def _scores(
+    rule: Rule, known: tuple[str, ...] | None, given: tuple[str, ...]
+) -> str | tuple[str, ...]:
     """The names of the score columns, as the rule takes them."""
-    columns = found.rule.score_columns
-    n = None if columns is None else columns - len(found.rule.value_columns)
-    of_two = n == 2 and bool(found.rule.value_columns)  # one probability says both
-    names = given or found.scores or (("score",) if n is None or of_two else ())
+    columns = rule.score_columns
+    n = None if columns is None else columns - len(rule.value_columns)
+    of_two = n == 2 and bool(rule.value_columns)  # one probability says both
+    names = given or known or (("score",) if n is None or of_two else ())
     if of_two and len(names) == 1:
         return names[0]
     if len(names) != (1 if n is None else n):
@@ -299,27 +248,6 @@ def _scores(found: _Found, given: tuple[str, ...]) -> str | tuple[str, ...]:
     return names[0] if n is None else names
 
 
-def _renamed(columns: Sequence[str]) -> dict[str, str]:
-    """The names of ``NAME=COL``."""
-    out: dict[str, str] = {}
-    for text in columns:
-        name, equals, column = text.partition("=")
-        if not name or not equals or not column:
-            raise shell.CommandError(f"--column is NAME=COL, got {text!r}")
-        if name in out:
-            raise shell.CommandError(f"--column names {name!r} twice")
-        out[name] = column
-    return out
-
-
-def _write(text: str, output: str) -> None:
-    if output == "-":
-        click.echo(text)
-        return
-    with shell.writing(output), whole_file(output) as file:
-        file.write((text + "\n").encode("utf-8"))
-
-
 # --- ``setpoint explain``: why rows are decided as they are ---------------------------------------
 
 
@@ -327,35 +255,14 @@ _SHOWN = 20
 """Rows in words, where none were named."""
 
 
-@click.command(
-    epilog="\b\nFor example:\n"
-    "  setpoint explain loans.skops new.csv --row 3\n"
-    "  setpoint explain loans.skops new.csv --json"
+@command(
+    "MODEL DATA",
+    "rows unknown_group as_json trust",
+    "setpoint explain loans.skops new.csv --row 3",
+    "setpoint explain loans.skops new.csv --json",
+    sets=READING,
 )
-@click.argument("model")
-@click.argument("data")
-@click.option(
-    "--row",
-    "rows",
-    type=int,
-    multiple=True,
-    metavar="N",
-    help="The row to explain; the first of DATA is 1. Repeated for more. Default: the first 20, "
-    "with --json all.",
-)
-@shell.new_groups_option
-@shell.as_json
-@shell.trust_option
-@settings_option(*READING)
-def explain(
-    model: str,
-    data: str,
-    rows: tuple[int, ...],
-    unknown_group: str,
-    as_json: bool,
-    trust: tuple[str, ...],
-    settings: dict[str, Any],
-) -> None:
+def explain(model: str, data: str, rows: tuple[int, ...], **asked: Any) -> Ending:
     """Say why rows are decided as they are.
 
     For each row: its score, the cut-off that holds for it, and how far it lies. DATA is a CSV,
@@ -364,82 +271,41 @@ def explain(
     from setpoint.report import printed
     from setpoint.tasks import explain_table
 
-    found = explain_table(
-        model, data, rows=rows or None, unknown_group=unknown_group, trust=trust,
-        reading=reading_of(settings),
-    ).explanation  # fmt: skip
-    if as_json:
-        what = {"command": "explain", "covers": found.covers, "rows": found.to_dicts()}
-        shell.print_json({**what, "notes": shell.current().notes}, {"model": model, "data": data})
-        return
-    shown = found if rows else found[:_SHOWN]
-    lines = [*map(str, shown)]
-    if len(shown) < len(found):
-        lines.append(f"{len(found) - len(shown):,} more rows: --row N explains one, --json all.")
-    click.echo(printed("\n".join([*lines, found.covers])))
+    found = explain_table(model, data, rows=rows or None, **asked).explanation
+
+    def text() -> str:
+        shown = found if rows else found[:_SHOWN]
+        more = len(found) - len(shown)
+        cut = [f"{more:,} more rows: --row N explains one, --json all."] if more else []
+        return printed("\n".join([*map(str, shown), *cut, found.covers]))
+
+    return Ending(text, {"covers": found.covers, "rows": found.to_dicts()})
 
 
 # --- ``setpoint monitor``: whether a stored model keeps its constraints ---------------------------
 
 
-@click.command(
-    epilog="\b\nFor example:\n"
-    "  setpoint monitor loans.skops today.csv --state loans.watch || echo alarm"
+@command(
+    "MODEL DATA",
+    "state alpha goal no_restart no_labels late_labels target baseline picture unknown_group "
+    "as_json trust",
+    "setpoint monitor loans.skops today.csv --state loans.watch || echo alarm",
+    sets=READING,
+    goal="Its constraints are watched; else the fit's.",
 )
-@click.argument("model")
-@click.argument("data")
-@click.option("--state", metavar="FILE", help="To go on from, if it is there, and to save to.")
-@click.option(
-    "--alpha",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.001,
-    show_default=True,
-    metavar="A",
-    help="While all is well a false alarm comes after 1/A rows or more on average; with "
-    "--no-restart, A is the chance that one ever comes.",
-)
-@click.option(
-    "--goal", "goal_text", metavar="TEXT", help="Its constraints are watched; else the fit's."
-)
-@click.option(
-    "--no-restart",
-    is_flag=True,
-    help="Bets do not begin anew with every row: what went well for long delays the alarm.",
-)
-@click.option(
-    "--no-labels",
-    is_flag=True,
-    help="The labels are not known yet: count only what needs none, such as predicted_rate.",
-)
-@click.option(
-    "--late-labels",
-    is_flag=True,
-    help="The labels of rows that were counted with --no-labels have come: count the rest.",
-)
-@click.option("--target", metavar="COL", help="The column with the labels; else as in the fit.")
-@click.option("--baseline", metavar="COL", help="The deployed model's predictions; else likewise.")
-@shell.picture_option
-@shell.new_groups_option
-@shell.as_json
-@shell.trust_option
-@settings_option(*READING)
 def monitor(
     model: str,
     data: str,
     state: str | None,
     alpha: float,
-    goal_text: str | None,
     no_restart: bool,
     no_labels: bool,
     late_labels: bool,
-    target: str | None,
-    baseline: str | None,
     picture: str | None,
     unknown_group: str,
-    as_json: bool,
-    trust: tuple[str, ...],
-    settings: dict[str, Any],
-) -> None:
+    reading: Any,
+    **asked: Any,
+) -> Ending:
     """Watch a model file on new rows, in their order.
 
     Every row counts as new: with --state, send those alone that came since the last time.
@@ -451,15 +317,11 @@ def monitor(
         )
     if late_labels and state is None:
         raise shell.CommandError("--late-labels goes on from the --state that counted these rows")
-    inputs = {"MODEL": model, "DATA": data}
-    shell.check_outputs({"--state": state, "--picture": picture}, inputs)
-    shell.check_picture(picture)
     from setpoint.tasks import decide_new_groups, load_and_read
 
     judged = load_and_read(
-        model, data, reading_of(settings), trust=trust, target=target,
-        baseline=baseline, files=None, judging=True, goal=goal_text, labelled=not no_labels,
-    )  # fmt: skip
+        model, data, reading, files=None, judging=True, labelled=not no_labels, **asked
+    )
     decide_new_groups(judged.model.classifier, unknown_group)
     found = _monitor(judged, alpha, not no_restart)
     if no_labels and all(found.needs_labels):
@@ -483,15 +345,18 @@ def monitor(
         from setpoint.estimators import MonitorDisplay
 
         shell.draw(picture, MonitorDisplay(found).plot)
-    if as_json:
-        paths = {"model": model, "data": data, "state": state, "picture": picture}
-        shell.print_json(_as_json(found, judged, before), paths)
-    else:
-        click.echo(_monitor_text(found, judged.part.n_rows))
-        for what, path in (("state", state), ("picture", picture)):
-            if path is not None:
-                click.echo(f"\nWrote the {what} to {path}.")
-    raise click.exceptions.Exit(shell.FAILED if found.alarms_ else shell.SHOWN)
+
+    def text() -> str:
+        first, *lines = found.lines()
+        first = click.style(first, fg="red" if found.alarms_ else "green", bold=True)
+        n_rows = judged.part.n_rows
+        more = "" if n_rows == found.n_rows_ else f" {n_rows:,} of them are new."
+        files = filter(None, (wrote(state=state), wrote(picture=picture)))
+        body = "\n".join([first + more, "", f"Goal: {found.goal}", "", *lines])
+        return "\n\n".join([body, *files])
+
+    code = shell.FAILED if found.alarms_ else shell.SHOWN
+    return Ending(text, _monitored(found, judged, before), code)
 
 
 def _monitor(judged: LoadedModel, alpha: float, restart: bool) -> Monitor:
@@ -530,21 +395,10 @@ def _resume(found: Monitor, path: str | None) -> int:
     return len(found.alarms_)
 
 
-def _monitor_text(found: Monitor, n_rows: int) -> str:
-    first, *lines = found.lines()
-    color = "red" if found.alarms_ else "green"
-    more = "" if n_rows == found.n_rows_ else f" {n_rows:,} of them are new."
-    return "\n".join(
-        [click.style(first, fg=color, bold=True) + more, "", f"Goal: {found.goal}", "", *lines]
-    )
-
-
-def _as_json(found: Monitor, judged: LoadedModel, before: int) -> dict[str, Any]:
-    from dataclasses import asdict
-
+def _monitored(found: Monitor, judged: LoadedModel, before: int) -> dict[str, Any]:
+    """A monitor for JSON."""
     statements = zip(found.names(), found.wealth_.tolist(), found.needs_labels, strict=True)
     return {
-        "command": "monitor",
         "status": "alarm" if found.alarms_ else "no alarm",
         "goal": str(found.goal),
         "target": judged.model.target,
@@ -558,5 +412,4 @@ def _as_json(found: Monitor, judged: LoadedModel, before: int) -> dict[str, Any]
             for text, wealth, needs in statements
         ],
         "alarms": [{**asdict(a), "new": i >= before} for i, a in enumerate(found.alarms_)],
-        "notes": shell.current().notes,
     }
