@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from setpoint.tasks.moving import moved_goal
 
 from setpoint import Goal, InputError, UnknownGroupWarning, load_model, save_model, solve
 from setpoint.rules import PerSegment, Threshold
 from setpoint.search import InfeasibleError
 from setpoint.solvers import ModelResponse
 from setpoint.tasks import evaluate_table, fit_table, frontier_of_table, move_rule
-from setpoint.tasks.moving import moved_goal
 
 PRECISE = "maximize recall subject to precision >= 0.7"
 

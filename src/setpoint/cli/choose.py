@@ -10,18 +10,19 @@ import click
 
 from setpoint.cli import session as shell
 from setpoint.cli.endings import Ending, code_of, command, status_of, verdict, wrote
+from setpoint.cli.inputs import opened_with
 from setpoint.cli.options import GIVEN, READING, Option
 from setpoint.errors import InputError
 from setpoint.goals import Goal
 from setpoint.packages import require_packages
 from setpoint.parameters import SATISFIED
-from setpoint.tables import note, step, warnings_as_notes
+from setpoint.tables import CHECKED, TableFile, note, only_one_stdin, step, warnings_as_notes
 
 if TYPE_CHECKING:
     from setpoint.cli.endings import Page
     from setpoint.explorer import Command, Explorer
     from setpoint.search import Frontier, InfeasibleError
-    from setpoint.tasks import MovedRule
+    from setpoint.tables import Table, TableModel
 
 
 # --- ``setpoint frontier``: what it would cost to ask for more ------------------------------------
@@ -50,25 +51,21 @@ def frontier(
 
     Other rules for the scores of a stored model are compared on the rows of DATA.
     """
-    from setpoint.tasks import frontier_of_table
-
-    moved = frontier_of_table(
-        model, data, vary=None if vary is None else _side(vary), values=_levels(values),
-        **asked,
-    )  # fmt: skip
-    found, loaded = moved.frontier, moved.loaded
+    stored, table, more = opened_with(model, data, **asked)
+    side = None if vary is None else _side(vary)
+    found = stored.frontier(table, vary=side, values=_levels(values), **more)
     if picture is not None:
         from setpoint.report import FrontierDisplay
 
         shell.draw(picture, FrontierDisplay(found.thinned(_POINTS)).plot)
 
     def text() -> str:
-        soft = loaded.model.classifier.goal_report_.search.evidence == "soft"
+        soft = stored.classifier.goal_report_.search.evidence == "soft"
         parts = [_text(found), _BY_POSTERIORS if soft else "", wrote(picture=picture)]
         return "\n\n".join(filter(None, parts))
 
     frontier = found.thinned(_POINTS).to_dict()
-    return Ending(text, {"status": "found", "rows": loaded.part.n_rows, "frontier": frontier})
+    return Ending(text, {"status": "found", "rows": len(table.frame), "frontier": frontier})
 
 
 def _side(text: str) -> str:
@@ -210,10 +207,14 @@ def explore(
     if page == "-":
         raise shell.CommandError("-o: the page is a file; name one that ends in .html")
     require_packages("setpoint explore", "report", "jinja2", "matplotlib")
-    from setpoint.tasks import CHECKED, explore_table
-
-    share = CHECKED if test_size is None else test_size
-    found = explore_table(model, data, check=share if check is None else check, **asked).explorer
+    share: Any = CHECKED if test_size is None else test_size
+    if check is not None:
+        only_one_stdin([data, check])
+    stored, table, more = opened_with(model, data, **asked)
+    if check is not None:
+        apart = TableFile(check, **asked["reading"])
+        share = stored.read(apart, skip_unlabelled=asked["skip_unlabelled"])
+    found = stored.explore(table, check=share, **more)
     write_explorer(found, page, model, data)
     return Ending(lambda: f"{found}\n{wrote(page=page)}", {"status": "written", **found.summary()})
 
@@ -325,16 +326,12 @@ def take(
         raise click.UsageError(
             "--bound, --line or --rule: one of the three is needed, and no more."
         )
-    from setpoint.tasks import move_rule
-
+    stored, table, more = opened_with(model, data, **asked)
     in_file = rule is not None and rule.endswith(".json")
-    moved = move_rule(
-        model, data, bounds=bounds, line=line,
-        rule=shell.rule_in_file(str(rule)) if in_file else rule,
-        **asked,
-    )  # fmt: skip
-    _write(moved, new, report)
-    found = moved.report
+    given = shell.rule_in_file(str(rule)) if in_file else rule
+    moved = stored.moved(table, bounds=bounds, line=line, rule=given, **more)
+    _write(moved, new, report, table)
+    found = moved.classifier.goal_report_
     n_rows = found.counts.n_rows
 
     def text() -> str:
@@ -349,20 +346,24 @@ def take(
     what = {
         "status": status_of(found),
         "goal": str(moved.goal),
-        "target": moved.model.target,
+        "target": moved.target,
         "rows": n_rows,
     }
     return Ending(text, what, code_of(found), {"taken": found})
 
 
-def _write(moved: MovedRule, new: str, report: str | None) -> None:
+def _write(moved: TableModel, new: str, report: str | None, table: Table) -> None:
     from setpoint.estimators import save_model
-    from setpoint.report import Header
+    from setpoint.report import Header, TextSection
 
     with shell.writing(new):
-        save_model(moved.model, new)
+        save_model(moved, new)
     if report is None:
         return
-    header = Header(moved.before.table.name, new)
+    about = [
+        TextSection("The data", (f"{len(table.frame):,} rows from {table.name}", *table.notes)),
+        TextSection("The model", moved.notes),
+    ]
+    header = Header(table.name, new)
     with shell.writing(report):
-        moved.report.to_html(report, about=moved.about(), header=header)
+        moved.classifier.goal_report_.to_html(report, about=about, header=header)

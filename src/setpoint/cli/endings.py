@@ -12,8 +12,8 @@ from click.core import ParameterSource
 
 from setpoint.cli import session as shell
 from setpoint.cli.options import GIVEN, OPTIONS, Command, Option, arguments, settings_option
-from setpoint.tables import note
-from setpoint.tasks import FittedTable, Reading, goals_near
+from setpoint.tables import TableFile, note
+from setpoint.tasks import FittedTable, goals_near
 
 if TYPE_CHECKING:
     from setpoint.guarantees import Guarantee
@@ -88,7 +88,10 @@ def command(
             asked |= asked.pop("settings", {})
             if "decimal" in sets:
                 reading = {name: asked.pop(name, None) for name in _READING}
-                asked["reading"] = Reading(**reading)
+                asked["reading"] = reading
+                if "datasets" in asked:
+                    named = asked["datasets"].items()
+                    asked["datasets"] = {name: TableFile(path, **reading) for name, path in named}
             if checks:
                 shell.check_files()
             try:

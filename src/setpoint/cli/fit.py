@@ -22,10 +22,11 @@ from setpoint.cli.endings import (
     write_fit,
     wrote,
 )
+from setpoint.cli.inputs import metric_of, module_file
 from setpoint.cli.options import READING
 from setpoint.errors import InputError
 from setpoint.goals import Goal
-from setpoint.tables import note
+from setpoint.tables import TableFile, note
 from setpoint.tasks import FitSettings, FittedTable, choose_solver, training_solver
 
 if TYPE_CHECKING:
@@ -127,26 +128,27 @@ def _fit(
     from setpoint.tasks import HELD_OUT, prepare_fit, promise_of
 
     apart = [name for name in ("validation", "certify_on") if name in asked]
-    tables: dict[str, Any] = {name: asked.pop(name) for name in apart}
+    reading, files = asked.pop("reading"), asked.pop("datasets")
+    names: dict[str, Any] = {name: asked.pop(name) for name in apart}
+    tables = {name: TableFile(path, **reading) for name, path in names.items()}
     promise = promise_of(
-        goal, confidence, judge_by=asked["judge_by"], certify_on=tables.get("certify_on"),
+        goal, confidence, judge_by=asked["judge_by"], certify_on=names.get("certify_on"),
         certification_size=certification_size, uncertified=uncertified, strict=strict,
     )  # fmt: skip
-    read: dict[str, Any] = {
-        name: asked.pop(name) for name in ("judge_by", "skip_unlabelled", "reading")
-    }
-    files = asked.pop("datasets")
+    more: dict[str, Any] = {name: asked.pop(name) for name in ("judge_by", "skip_unlabelled")}
     settings = _wanted(
         own=own, confidence=promise, test_size=asked.pop("test_size"),
         held_out=HELD_OUT if promise is None else 0.0, validation="validation" in tables, **asked,
     )  # fmt: skip
-    prepared = prepare_fit(data, goal, settings, datasets=files, **read, **tables)
+    prepared = prepare_fit(
+        TableFile(data, **reading), goal, settings, datasets=files, **more, **tables
+    )
     paths: dict[str, Any] = {
         "data": data,
         "model": new,
         "report": report,
-        "datasets": files,
-        **tables,
+        "datasets": {name: file.path for name, file in files.items()},
+        **names,
     }
     paths |= {} if explore is None else {"explore": explore}
     return _finish(prepared, data, new, report, explore, paths)
@@ -326,21 +328,19 @@ def train(
     name, dropped ones too. Ctrl-C ends its search, and the best so far is written.
     """
     from setpoint.goals import as_goal
-    from setpoint.tasks import NamedMetric, metric_of, module_file
 
     if (goal is None) == (metric is None):
         what = "one of the two is needed" if metric is None else "they are not taken together"
         raise click.UsageError(
             f"--goal 'maximize ...' says what is asked for, or --metric module:function: {what}"
         )
-    named = NamedMetric(metric, lower_is_better, takes)
-    own = metric_of(named)
+    own = metric_of(metric, lower_is_better, takes)
     wanted = own.goal if own is not None else as_goal(str(goal))
     if own is None and wanted.is_blackbox:
         raise shell.CommandError(
             "--goal names a metric without a formula: name its function, --metric"
         )
-    shell.check_files(module_file(named))
+    shell.check_files(module_file(metric))
     if solver is None:
         moved = own is not None and "estimator" in asked
         solver = "post-shift" if moved else training_solver(wanted, own is not None)

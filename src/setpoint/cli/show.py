@@ -14,16 +14,17 @@ import click
 
 from setpoint.cli import session as shell
 from setpoint.cli.endings import Ending, certified_before, command, status_of, wrote
+from setpoint.cli.inputs import opened, opened_with
 from setpoint.cli.options import OPTIONS, READING
+from setpoint.goals import Goal
 from setpoint.inputs import whole_file
 from setpoint.tables import note, step, warnings_as_notes
-from setpoint.tasks import open_model
 
 if TYPE_CHECKING:
     from setpoint.estimators import Monitor
     from setpoint.goals import Label
     from setpoint.rules import Rule
-    from setpoint.tasks import LoadedModel, ShownModel
+    from setpoint.tables import TableModel
 
 
 # --- ``setpoint show``: what a model file holds ---------------------------------------------------
@@ -45,97 +46,94 @@ def show(model: str, report: str | None, card: bool, trust: tuple[str, ...]) -> 
     No table is needed, and nothing in the file is run.
     """
     from setpoint.report import card_text, printed
-    from setpoint.tasks import show_model
 
     if card and shell.asks_json():
         raise click.UsageError("--card is Markdown: leave --json out")
-    found = show_model(model, trust=trust)
+    found = opened(model, trust=trust)
     if report is not None:
         with shell.writing(report):
-            found.to_html(report, model)
+            found.to_html(report)
     if card:
-        text = card_text(found.chosen, name=Path(model).stem, held_out=found.model.held_out)
+        text = card_text(
+            found.classifier.goal_report_, name=Path(model).stem, held_out=found.held_out
+        )
         click.echo(text, nl=False)
         return None
+    facts = found.to_dict()
     return Ending(
         lambda: "\n\n".join(
-            filter(None, (printed("\n".join(_text(found, model))), wrote(page=report)))
+            filter(None, (printed("\n".join(_text(found, facts))), wrote(page=report)))
         ),
-        {"status": status_of(found.judged), **found.to_dict()},
-        run={"written": dict(found.written)},
+        {"status": status_of(found.judged), **facts},
+        run={"written": found.written},
     )
 
 
-def _text(found: ShownModel, path: str) -> Iterator[str]:
+def _text(model: TableModel, found: dict[str, Any]) -> Iterator[str]:
     """The facts, in the order of the questions of who finds a file."""
     from setpoint.report import rule_lines
 
-    facts = dict(found.written)
+    facts = model.written
     when = f"{facts.pop('when', '')[:16].replace('T', ' ')} UTC"
     versions = ", ".join(f"{name} {version}" for name, version in facts.items())
-    yield from _filled("Model file", "; ".join((path, when, versions)))
-    yield from _filled("Goal", str(found.goal))
-    if found.meant != found.goal:
-        yield from _filled("Judged by", str(found.meant))
-    yield from _filled("Target", _target(found))
-    yield from _filled("Scores", f"{found.inside}; the rule is by {_who(found)}")
-    yield from _filled("Rows", _rows(found))
-    if found.model.dataset_names:
-        yield from _filled("Data sets", ", ".join(found.model.dataset_names))
-    if found.baseline:
-        yield from _filled("Deployed", f"column {found.baseline}")
-    yield from ("", "Rule", *(f"  {line}" for line in rule_lines(found.chosen, found.goal)))
-    yield from ("", *_reached(found))
-    yield from ("", f"Columns that a table needs ({len(found.columns):,})")
-    for kind, names in _by_kind(found).items():
+    yield from _filled("Model file", "; ".join((model.source, when, versions)))
+    yield from _filled("Goal", found["goal"])
+    if found["judge_by"] != found["goal"]:
+        yield from _filled("Judged by", found["judge_by"])
+    yield from _filled("Target", f"{found['target']}: {_classes(found)}")
+    who = ", ".join(filter(None, (found["family"], found["solver"])))
+    yield from _filled("Scores", f"{found['model']}; the rule is by {who}")
+    words = {"fitted": "in the fit", "held_out": "held out", "certifying": "that certify"}
+    rows = [f"{n:,} {words[what]}" for what, n in found["rows"].items() if n]
+    yield from _filled("Rows", ", ".join(rows) or f"{model.judged.counts.n_rows:,} judged")
+    if found["datasets"]:
+        yield from _filled("Data sets", ", ".join(found["datasets"]))
+    if found["baseline"]:
+        yield from _filled("Deployed", f"column {found['baseline']}")
+    rule = rule_lines(model.classifier.goal_report_, model.goal)
+    yield from ("", "Rule", *(f"  {line}" for line in rule))
+    yield from ("", *_reached(model))
+    yield from ("", f"Columns that a table needs ({len(model.columns):,})")
+    for kind, names in _by_kind(found["columns"]).items():
         yield from _filled(kind, ", ".join(names), indent=2)
-    if found.notes:
+    if model.notes:
         yield from ("", "About the fit")
-        for line in found.notes:
+        for line in model.notes:
             yield from _filled("", line, indent=2)
 
 
-def _target(found: ShownModel) -> str:
-    clf = found.model.classifier
-    labels = [repr(label) for label in clf.classes_.tolist()]
-    if clf.positive_ is None:
-        return f"{found.model.target}: {', '.join(labels)}"
-    other = next(label for label in labels if label != repr(clf.positive_))
-    return f"{found.model.target}: positive is {clf.positive_!r}, negative {other}"
+def _classes(found: dict[str, Any]) -> str:
+    labels = [repr(label) for label in found["classes"]]
+    positive = repr(found["positive"])
+    if found["positive"] is None:
+        return ", ".join(labels)
+    other = next(label for label in labels if label != positive)
+    return f"positive is {positive}, negative {other}"
 
 
-def _who(found: ShownModel) -> str:
-    return ", ".join(x for x in (found.family, found.solver) if x)
-
-
-def _rows(found: ShownModel) -> str:
-    words = {"fitted": "in the fit", "held_out": "held out", "certifying": "that certify"}
-    parts = [f"{n:,} {words[what]}" for what, n in found.rows.items() if n]
-    return ", ".join(parts) or f"{found.judged.counts.n_rows:,} judged"
-
-
-def _reached(found: ShownModel) -> Iterator[str]:
+def _reached(model: TableModel) -> Iterator[str]:
     """The verdict then, and the values."""
     from setpoint.report import entry_lines, headline, lines_of
 
-    judged = found.judged
-    goal = found.meant if str(found.meant) == judged.goal else found.goal
-    yield f"Then, on {found.where}"
+    judged = model.judged
+    goal = model.goal if model.judge_by is None else Goal.parse(model.judge_by)
+    goal = goal if str(goal) == judged.goal else model.goal
+    yield f"Then, on {model.judged_on}"
     yield from _filled("", f"{headline(judged, goal)}.", indent=2)
     for line in lines_of(judged, goal):
         first, *more = entry_lines(line)
         yield from (f"  {first}", *(f"    {text}" for text in more))
-    before = certified_before(found.guarantee, found.certified_holds)
+    before = certified_before(model.guarantee, model.certified_holds)
     if before:
         yield from _filled("", before, indent=2)
 
 
-def _by_kind(found: ShownModel) -> dict[str, list[str]]:
+def _by_kind(columns: dict[str, str]) -> dict[str, list[str]]:
     out: dict[str, list[str]] = {}
-    for name, kind in list(found.columns.items())[:_MOST_COLUMNS]:
+    for name, kind in list(columns.items())[:_MOST_COLUMNS]:
         out.setdefault(kind, []).append(name)
-    if len(found.columns) > _MOST_COLUMNS:
-        out["more"] = [f"{len(found.columns) - _MOST_COLUMNS:,}, which --json lists"]
+    if len(columns) > _MOST_COLUMNS:
+        out["more"] = [f"{len(columns) - _MOST_COLUMNS:,}, which --json lists"]
     return out
 
 
@@ -214,7 +212,7 @@ def _opened(
         begins = file.read(64).lstrip()
     if begins.startswith(b"{"):
         return shell.rule_in_file(path), None, None
-    clf: Any = open_model(path, trust).classifier
+    clf: Any = opened(path, trust=trust).classifier
     order = clf._classes.order
     classes = tuple(clf.classes_.tolist()[i] for i in order)
     several = clf.rule_.score_columns is not None and len(classes) > 2
@@ -269,9 +267,9 @@ def explain(model: str, data: str, rows: tuple[int, ...], **asked: Any) -> Endin
     Excel or Parquet file, or '-' for stdin.
     """
     from setpoint.report import printed
-    from setpoint.tasks import explain_table
 
-    found = explain_table(model, data, rows=rows or None, **asked).explanation
+    stored, table, _ = opened_with(model, data, **asked)
+    found = stored.explain(table, rows=rows or None)
 
     def text() -> str:
         shown = found if rows else found[:_SHOWN]
@@ -302,8 +300,8 @@ def monitor(
     no_labels: bool,
     late_labels: bool,
     picture: str | None,
-    unknown_group: str,
-    reading: Any,
+    goal: str | None,
+    baseline: str | None,
     **asked: Any,
 ) -> Ending:
     """Watch a model file on new rows, in their order.
@@ -317,21 +315,17 @@ def monitor(
         )
     if late_labels and state is None:
         raise shell.CommandError("--late-labels goes on from the --state that counted these rows")
-    from setpoint.tasks import decide_new_groups, load_and_read
-
-    judged = load_and_read(
-        model, data, reading, files=None, judging=True, labelled=not no_labels, **asked
-    )
-    decide_new_groups(judged.model.classifier, unknown_group)
-    found = _monitor(judged, alpha, not no_restart)
+    stored, table, _ = opened_with(model, data, **asked)
+    wanted = stored.goal_by(goal)
+    rows = stored.rows(table, wanted, baseline=baseline, labelled=not no_labels)
+    del rows["datasets"]
+    found = _monitor(stored, wanted, alpha, not no_restart)
     if no_labels and all(found.needs_labels):
         raise shell.CommandError(
             "--no-labels: every constraint needs labels, so there is nothing to count; "
             "predicted_rate and churn need none"
         )
     before = _resume(found, state)
-    rows = judged.rows()
-    rows.pop("datasets")
     with (
         warnings_as_notes(),
         step("watching the rows"),
@@ -349,22 +343,23 @@ def monitor(
     def text() -> str:
         first, *lines = found.lines()
         first = click.style(first, fg="red" if found.alarms_ else "green", bold=True)
-        n_rows = judged.part.n_rows
+        n_rows = len(table.frame)
         more = "" if n_rows == found.n_rows_ else f" {n_rows:,} of them are new."
         files = filter(None, (wrote(state=state), wrote(picture=picture)))
         body = "\n".join([first + more, "", f"Goal: {found.goal}", "", *lines])
         return "\n\n".join([body, *files])
 
     code = shell.FAILED if found.alarms_ else shell.SHOWN
-    return Ending(text, _monitored(found, judged, before), code)
+    what = {"target": stored.target, "new_rows": len(table.frame)}
+    return Ending(text, _monitored(found, before) | what, code)
 
 
-def _monitor(judged: LoadedModel, alpha: float, restart: bool) -> Monitor:
+def _monitor(model: TableModel, goal: Goal, alpha: float, restart: bool) -> Monitor:
     """A monitor of a model file, before any row."""
     from setpoint.estimators import Monitor
 
     try:
-        return Monitor(judged.model.classifier, judged.goal, alpha=alpha, restart=restart)
+        return Monitor(model.classifier, goal, alpha=alpha, restart=restart)
     except ValueError as error:
         if not str(error).startswith("`groups`: "):
             raise
@@ -395,15 +390,13 @@ def _resume(found: Monitor, path: str | None) -> int:
     return len(found.alarms_)
 
 
-def _monitored(found: Monitor, judged: LoadedModel, before: int) -> dict[str, Any]:
+def _monitored(found: Monitor, before: int) -> dict[str, Any]:
     """A monitor for JSON."""
     statements = zip(found.names(), found.wealth_.tolist(), found.needs_labels, strict=True)
     return {
         "status": "alarm" if found.alarms_ else "no alarm",
         "goal": str(found.goal),
-        "target": judged.model.target,
         "rows": found.n_rows_,
-        "new_rows": judged.part.n_rows,
         "alpha": found.alpha,
         "restart": found.restart,
         "limit": found.limit,

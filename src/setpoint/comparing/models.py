@@ -60,15 +60,16 @@ def check_same(what: str, found: Mapping[str, Any], more: str = "") -> None:
 
 
 def compare(
-    goal: Goal | Expression | str,
+    goal: Goal | Expression | str | None,
     models: Mapping[str, Any],
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     sample_weight: Any = None,
     sensitive_features: Any = None,
     baseline: Any = None,
     pos_label: Any = None,
+    datasets: Mapping[str, Any] | None = None,
     frontier: bool | Constraint | str = True,
 ) -> ModelComparison:
     """Compare models by a goal: which serves it better, and which rows change.
@@ -136,6 +137,10 @@ def compare(
     >>> f"{gain.value:.3f}, on new rows {gain.low:.3f} to {gain.high:.3f}"
     '0.120, on new rows 0.087 to 0.156'
     """
+    first = next(iter(models.values()), None) if isinstance(models, Mapping) else None
+    if hasattr(first, "_compared"):
+        found: ModelComparison = first._compared(goal, models, X, datasets, frontier)
+        return found
     goal = as_goal(goal)
     goal.require_formula("models are compared by goals that are counted")
     if goal.needs.datasets:

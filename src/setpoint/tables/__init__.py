@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
+    from setpoint.tables.counted import evaluate_tables, pilot_of_table, solve_tables
     from setpoint.tables.features import (
         LEARNERS,
         auto_model_for,
@@ -17,9 +18,24 @@ if TYPE_CHECKING:
     )
     from setpoint.tables.files import FORMATS, CsvDialect, parquet_batches, read_table, write_rows
     from setpoint.tables.kinds import TableError, needed
-    from setpoint.tables.model import TableModel
+    from setpoint.tables.model import CHECKED, TableModel, columns_of_all, moved_goal
     from setpoint.tables.notes import LOG, go_on, note, step, warnings_as_notes
     from setpoint.tables.profile import odd_columns, profile_of, suspects
+    from setpoint.tables.rows import (
+        TableFile,
+        check_datasets,
+        check_folds,
+        check_one_table,
+        check_positive,
+        classes_in,
+        columns_named,
+        label_of,
+        labelled_rows,
+        note_reading,
+        only_one_stdin,
+        read,
+        value_named,
+    )
     from setpoint.tables.table import (
         FIRST,
         Table,

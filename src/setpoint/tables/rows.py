@@ -43,7 +43,10 @@ def read(source: Any, columns: Sequence[TableColumn] = ()) -> Table:
         from setpoint.tables.files import read_table
 
         with step(f"reading {'stdin' if source.path == '-' else source.path}"):
-            table = read_table(**vars(source), columns=columns or None)
+            table = read_table(
+                source.path, encoding=source.encoding, separator=source.separator,
+                decimal=source.decimal, sheet=source.sheet, columns=columns or None,
+            )  # fmt: skip
         for text in table.notes:  # at once: errors that follow are often due to it
             if text.startswith(FIRST):
                 note(f"{table.name}: {text}")

@@ -13,19 +13,22 @@ from setpoint.errors import InputError, nearest
 from setpoint.goals import Goal, as_goal
 from setpoint.parameters import is_number
 from setpoint.search import INTERRUPTED
-from setpoint.tables import go_on, note, step, warnings_as_notes
-from setpoint.tasks.fitted import FittedTable, RowCounts, about_fit, noted_suspects
-from setpoint.tables.rows import (
+from setpoint.tables import (
     check_datasets,
     check_folds,
     check_positive,
     classes_in,
+    go_on,
     label_of,
     labelled_rows,
+    note,
     note_reading,
     only_one_stdin,
     read,
+    step,
+    warnings_as_notes,
 )
+from setpoint.tasks.fitted import FittedTable, RowCounts, about_fit, noted_suspects
 from setpoint.tasks.roles import (
     ColumnRoles,
     HoldoutSplit,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError, nearest
 from setpoint.goals import Goal, Label, Other
-from setpoint.tables import note
-from setpoint.tables.rows import columns_named, value_named
+from setpoint.tables import columns_named, note, value_named
 from setpoint.tasks.settings import FitSettings, check_values, values_of
 
 if TYPE_CHECKING:
