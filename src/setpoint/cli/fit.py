@@ -130,7 +130,7 @@ def _fit(
     apart = [name for name in ("validation", "certify_on") if name in asked]
     reading, files = asked.pop("reading"), asked.pop("datasets")
     names: dict[str, Any] = {name: asked.pop(name) for name in apart}
-    tables = {name: TableFile(path, **reading) for name, path in names.items()}
+    tables: dict[str, Any] = {name: TableFile(path, **reading) for name, path in names.items()}
     promise = promise_of(
         goal, confidence, judge_by=asked["judge_by"], certify_on=names.get("certify_on"),
         certification_size=certification_size, uncertified=uncertified, strict=strict,

@@ -137,11 +137,14 @@ def compare(
     >>> f"{gain.value:.3f}, on new rows {gain.low:.3f} to {gain.high:.3f}"
     '0.120, on new rows 0.087 to 0.156'
     """
-    first = next(iter(models.values()), None) if isinstance(models, Mapping) else None
-    if hasattr(first, "_compared"):
-        found: ModelComparison = first._compared(goal, models, X, datasets, frontier)
+    given: Any = models
+    of_tables = next(iter(given.values()), None) if isinstance(given, Mapping) else None
+    of_tables = getattr(of_tables, "_compared", None)
+    if of_tables is not None:
+        found: ModelComparison = of_tables(goal, models, X, datasets, frontier)
         return found
-    goal = as_goal(goal)
+    asked: Any = goal
+    goal = as_goal(asked)
     goal.require_formula("models are compared by goals that are counted")
     if goal.needs.datasets:
         raise GoalError(

@@ -110,7 +110,7 @@ def open_tables(
     frame = opened(paths, name)
     sets = {}
     for key, file in files.items():
-        path = file.path if isinstance(file, TableFile) else file
+        path = str(file.path if isinstance(file, TableFile) else file)
         sets[key] = opened([path], path)
     tables = CountedTables(frame, sets, name, source_of(frame).schema())
     for column in goal.needs.columns.get(None, {}):

@@ -699,7 +699,7 @@ class TableModel:
             X |= {name: one.X for name, one in sets if name in goal.needs.baseline}
             raw = {name: clf._scores(one) for name, one in X.items()}
             decided = {name: clf._decided(one, raw[name]) for name, one in X.items()}
-            judged = []
+            judged: list[Any] = []
             for name, model in models.items():
                 own = rows[name] | {"baseline": decided[None]}
                 if len(decided) > 1:

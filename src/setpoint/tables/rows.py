@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class TableFile:
     """A file of rows, and how it is to be read where that is not found out right."""
 
-    path: str
+    path: str | os.PathLike[str]
     encoding: str | None = None
     separator: str | None = None
     decimal: str | None = None
@@ -36,15 +36,16 @@ class TableFile:
 def read(source: Any, columns: Sequence[TableColumn] = ()) -> Table:
     """A table that is a file, a frame, or a table already; :func:`note_reading` comments on it."""
     if isinstance(source, (str, os.PathLike)):
-        source = TableFile(os.fspath(source))
+        source = TableFile(source)
     if isinstance(source, Table):
         table = source
     elif isinstance(source, TableFile):
         from setpoint.tables.files import read_table
 
-        with step(f"reading {'stdin' if source.path == '-' else source.path}"):
+        path = os.fspath(source.path)
+        with step(f"reading {'stdin' if path == '-' else path}"):
             table = read_table(
-                source.path, encoding=source.encoding, separator=source.separator,
+                path, encoding=source.encoding, separator=source.separator,
                 decimal=source.decimal, sheet=source.sheet, columns=columns or None,
             )  # fmt: skip
         for text in table.notes:  # at once: errors that follow are often due to it
