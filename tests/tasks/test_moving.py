@@ -196,6 +196,6 @@ def test_new_groups_go_by_the_rule_of_the_largest(good, fresh):
     rule = PerSegment([Threshold(float("inf")), Threshold(float("-inf"))], [second, first])
     moved = good.moved(fresh, rule=rule)
     moved.classifier.set_params(response=ModelResponse(unknown_group="largest"))
+    X = moved.frame(fresh.assign(sex="new"))
     with pytest.warns(UnknownGroupWarning, match=f"by the rule for sex = {first[0][1]}"):
-        X = moved.frame(fresh.assign(sex="new"))
         assert set(moved.classifier.predict(X)) == {"yes"}
