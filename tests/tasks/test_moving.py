@@ -25,7 +25,7 @@ def moved(plain, fresh):
 
 def test_it_is_the_best_rule_on_the_scores(plain, fresh, moved):
     scores = plain.predict(fresh)["score"].to_numpy()
-    best = solve(str(moved.goal), scores, fresh["y"].to_numpy(), pos_label="yes").report
+    best = solve(str(moved.rule_goal), scores, fresh["y"].to_numpy(), pos_label="yes").report
     assert moved.judged.objective.value == best.objective.value
     assert moved.judged.constraints[0].satisfied
 
@@ -52,7 +52,7 @@ def test_what_is_stored_says_what_was_moved(plain, fresh, moved, tmp_path):
         "'maximize recall subject to precision >= 0.8' on 900 rows of the table"
     )
     again = found.evaluate(fresh)
-    assert again.goal == str(moved.goal)
+    assert again.goal == str(moved.rule_goal)
     assert again.objective.value == moved.judged.objective.value
 
 
@@ -70,7 +70,7 @@ def test_rows_that_the_fit_has_seen_are_said(plain, fitted_on):
 
 def test_a_bound_that_the_goal_lacks_is_added(plain, fresh, said):
     found = plain.moved(fresh, bounds=["predicted_rate <= 0.2"])
-    assert str(found.goal) == f"{PRECISE} and predicted_rate <= 0.2"
+    assert str(found.rule_goal) == f"{PRECISE} and predicted_rate <= 0.2"
     assert any("predicted_rate <= 0.2 is added" in note for note in said())
     assert (found.predict(fresh)["prediction"] == "yes").mean() <= 0.2
 
@@ -99,7 +99,7 @@ def test_what_was_certified_is_gone(fitted_on, fresh, said):
     found = sure.moved(fresh, bounds=["precision >= 0.65"])
     assert sure.classifier.goal_report_.guarantee.state == "certified"
     assert found.judged.guarantee is None
-    assert str(found.goal) == "maximize recall subject to precision >= 0.65"
+    assert str(found.rule_goal) == "maximize recall subject to precision >= 0.65"
     assert any("nothing is certified of the new one" in note for note in said())
     assert found.guarantee is None
 

@@ -20,7 +20,7 @@ def test_the_facts_of_a_fit(fitted, tmp_path):
     save_model(fitted.model, tmp_path / "m.skops")
     found = TableModel.load(tmp_path / "m.skops")
     facts = found.to_dict()
-    assert (str(found.goal), found.judge_by) == (GOAL.replace("sex", '"sex"'), None)
+    assert (str(found.rule_goal), found.judge_by) == (GOAL.replace("sex", '"sex"'), None)
     assert facts["rows"] == {"fitted": 900, "held_out": 300, "certifying": 0}
     assert facts["model"] == "LogisticRegression"
     assert (facts["solver"], facts["family"]) == ("exact", "plugin")
@@ -48,7 +48,7 @@ def test_a_margin_has_two_goals(fitted_on):
         judge_by="maximize recall subject to precision >= 0.7",
     )  # fmt: skip
     shown = found.model
-    assert str(shown.goal).endswith("0.75")
+    assert str(shown.rule_goal).endswith("0.75")
     assert str(shown.judge_by).endswith("0.7")
 
 

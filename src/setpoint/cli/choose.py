@@ -345,7 +345,7 @@ def take(
 
     what = {
         "status": status_of(found),
-        "goal": str(moved.goal),
+        "goal": str(moved.rule_goal),
         "target": moved.target,
         "rows": n_rows,
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import traceback
 from contextlib import redirect_stdout
-from dataclasses import replace
 from importlib import import_module
 from os import getcwd
 from pathlib import Path
@@ -13,13 +12,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError
-from setpoint.tables import TableFile, TableModel, note, only_one_stdin
+from setpoint.tables import TableFile, note, only_one_stdin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from setpoint.blackbox import BlackBox
-    from setpoint.tables import Table
+    from setpoint.tables import Table, TableModel
 
 
 # --- A model file and a table ---------------------------------------------------------------------
@@ -33,11 +32,13 @@ def opened(
     unknown_group: str | None = None,
 ) -> TableModel:
     """The model in a file, with the target and what becomes of new groups as a command says."""
+    from setpoint.tables import TableModel
+
     model = TableModel.load(path, trust)
     clf = model.classifier
     if unknown_group is not None and "response" in clf.get_params(deep=False):
         clf.set_params(response__unknown_group=unknown_group)
-    return model if target is None else replace(model, target=target)
+    return model if target is None else model.but(target=target)
 
 
 def opened_with(

@@ -90,7 +90,7 @@ def _text(model: TableModel, found: dict[str, Any]) -> Iterator[str]:
         yield from _filled("Data sets", ", ".join(found["datasets"]))
     if found["baseline"]:
         yield from _filled("Deployed", f"column {found['baseline']}")
-    rule = rule_lines(model.classifier.goal_report_, model.goal)
+    rule = rule_lines(model.classifier.goal_report_, model.rule_goal)
     yield from ("", "Rule", *(f"  {line}" for line in rule))
     yield from ("", *_reached(model))
     yield from ("", f"Columns that a table needs ({len(model.columns):,})")
@@ -116,8 +116,8 @@ def _reached(model: TableModel) -> Iterator[str]:
     from setpoint.report import entry_lines, headline, lines_of
 
     judged = model.judged
-    goal = model.goal if model.judge_by is None else Goal.parse(model.judge_by)
-    goal = goal if str(goal) == judged.goal else model.goal
+    goal = model.rule_goal if model.judge_by is None else Goal.parse(model.judge_by)
+    goal = goal if str(goal) == judged.goal else model.rule_goal
     yield f"Then, on {model.judged_on}"
     yield from _filled("", f"{headline(judged, goal)}.", indent=2)
     for line in lines_of(judged, goal):

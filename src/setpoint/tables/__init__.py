@@ -17,8 +17,9 @@ if TYPE_CHECKING:
         unusable,
     )
     from setpoint.tables.files import FORMATS, CsvDialect, parquet_batches, read_table, write_rows
+    from setpoint.tables.fitted import CHECKED, columns_of_all, moved_goal
     from setpoint.tables.kinds import TableError, needed
-    from setpoint.tables.model import CHECKED, TableModel, columns_of_all, moved_goal
+    from setpoint.tables.model import TableModel
     from setpoint.tables.notes import LOG, go_on, note, step, warnings_as_notes
     from setpoint.tables.profile import odd_columns, profile_of, suspects
     from setpoint.tables.rows import (
