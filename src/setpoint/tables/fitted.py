@@ -650,8 +650,8 @@ class FittedModel:
             "; `target` names the column of this table, if both mean the same",
         )  # fmt: skip
         check_matching({name: model.classifier for name, model in named.items()})
-        own, goal = goal is None, as_goal(self.judge_by or self.rule_goal if goal is None else goal)
-        if own and goal.is_blackbox:
+        given, goal = goal, as_goal(self.judge_by or self.rule_goal if goal is None else goal)
+        if given is None and goal.is_blackbox:
             raise InputError(
                 f"{self._name}: its goal is a metric without a formula, {goal.objective}, by which "
                 "no two models are compared; give another with `goal`"
