@@ -11,7 +11,7 @@ from setpoint.guarantees import (
     NotCertifiable,
 )
 from setpoint.solvers import Confidence
-from setpoint.tasks import goals_near
+from setpoint.tables import goals_near
 
 from .conftest import lines_of, write
 

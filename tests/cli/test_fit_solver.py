@@ -15,7 +15,7 @@ from setpoint.penalty.selection import Checkpoint
 from setpoint.search import limits
 from setpoint.solvers import SOLVERS
 from setpoint.surrogates.losses import _BY_NAME
-from setpoint.tasks import SURROGATES
+from setpoint.tables import SURROGATES
 
 GOAL = "maximize recall subject to precision >= 0.4"
 

@@ -12,7 +12,7 @@ import pytest
 from setpoint import AdaptiveSurrogateClassifier, PlugInClassifier, load_model
 from setpoint.solvers import SOLVERS, solvers_of
 from setpoint.surrogates import selection as module
-from setpoint.tasks import SURROGATES
+from setpoint.tables import SURROGATES
 
 SHOP = """
 import numpy as np

@@ -75,7 +75,7 @@ def drawn_sets(seed, n=80, d=3):
     return {None: rows(X, True), "hard": rows(again, True), "fresh": rows(fresh, False)}
 
 
-def prepared_of(goal, sets, **options):
+def problem_of(goal, sets, **options):
     """The ramp problem of a goal on data sets."""
     goal = Goal.parse(goal)
     classes = ClassOrder(np.array([0, 1]), (0, 1))
@@ -86,7 +86,7 @@ def prepared_of(goal, sets, **options):
     }
     inputs = CheckedData.check(goal, classes, rows, None)
     estimator = RampClassifier(goal, **options)
-    return prepare(estimator, inputs, {name: sets[name].X for name in inputs.tables})
+    return prepare(estimator, inputs, {name: sets[name].X for name in inputs.tables})[0]
 
 
 def as_dataset(s):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ramp.oracle import drawn_sets, prepared_of
+from ramp.oracle import drawn_sets, problem_of
 from setpoint import StoppedError, StoppedWarning
 from setpoint.ramp.solvers import augmented_lagrangian as lagrangian
 from setpoint.ramp.solvers.augmented_lagrangian import (
@@ -31,11 +31,11 @@ def on_a_line(goal, seed=0, C=0.1):
     sets = drawn_sets(seed, n=300, d=2)
     for s in sets.values():
         s.X = s.X[:, :1]
-    return prepared_of(goal, sets, C=C).problem
+    return problem_of(goal, sets, C=C)
 
 
 def in_space(goal, seed=0, n=400):
-    return prepared_of(goal, drawn_sets(seed, n=n)).problem
+    return problem_of(goal, drawn_sets(seed, n=n))
 
 
 def value(problem, w, drawn=True):
@@ -96,7 +96,7 @@ def test_an_intercept_alone_in_closed_form():
         goal = f"minimize {objective} subject to predicted_rate {relation} {bound}"
         sets[None].true[:] = 0
         sets[None].true[:20] = 1
-        problem = prepared_of(goal, {None: sets[None]}).problem
+        problem = problem_of(goal, {None: sets[None]})
         solved = AugmentedLagrangian(problem, np.zeros(4)).solved()
         assert np.array_equal(solved.best.w[:3], np.zeros(3))
         b = solved.best.w[3]
@@ -153,7 +153,7 @@ def test_rows_that_pull_against_each_other_end():
     rng = np.random.default_rng(0)
     sets[None].true = (rng.random(400) < 0.3).astype(int)  # pure noise
     goal = "maximize accuracy subject to recall >= 0.99 and precision >= 0.9"
-    problem = prepared_of(goal, sets).problem
+    problem = problem_of(goal, sets)
     for drawn in (True, False):
         solved = AugmentedLagrangian(problem, np.array([1.0, -1.0, 0.0, 0.3]), drawn=drawn).solved()
         assert not solved.converged

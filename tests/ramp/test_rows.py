@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ramp.oracle import RATES, ROWS, churn, drawn_sets, prepared_of, smooth
+from ramp.oracle import RATES, ROWS, churn, drawn_sets, problem_of, smooth
 from setpoint.errors import ShapeError
 from setpoint.ramp import rows_of
 from setpoint.ramp.problem import accepted, ramp, weigh
@@ -45,7 +45,7 @@ def decided(seed):
 def judged(text, seed):
     """A problem, and each model's accepted weights next to the sets that it decides."""
     sets, all_decided = decided(seed)
-    problem = prepared_of(f"minimize {PLAIN} subject to {text}", sets).problem
+    problem = problem_of(f"minimize {PLAIN} subject to {text}", sets)
     # Features are scaled as a whole.
     scale = np.append(np.full(3, sets[None].X[0, 0] / problem.X[0, 0]), 1.0)
     return problem, [(problem.accepted(w * scale, drawn), D) for w, drawn, D in all_decided]
@@ -141,12 +141,12 @@ def test_floors_hold_from_so_many_rows_on(text):
 def test_quotients_to_be_optimised_have_floors_too(objective, floored):
     """Of nobody they count 0, and next to it they may be the best."""
     sets, all_decided = decided(0)
-    program = prepared_of(objective, sets).problem.program
+    program = problem_of(objective, sets).program
     for least in (0.0, 9.0):
         rows = rows_of(program, least)
         assert len(rows) == (floored is not None)
         for row in rows:
-            problem = prepared_of(objective, sets).problem
+            problem = problem_of(objective, sets)
             scale = np.append(np.full(3, sets[None].X[0, 0] / problem.X[0, 0]), 1.0)
             held = 0
             for w, drawn, D in all_decided:
@@ -162,7 +162,7 @@ def test_nobody_meets_no_floor():
     """An unreachable precision would else be met by accepting nobody."""
     for text in ("precision >= 0.99", "predicted_rate.ratio(g) >= 0.9", "win_loss_ratio >= 3"):
         sets = drawn_sets(2)
-        problem = prepared_of(f"minimize {PLAIN} subject to {text}", sets).problem
+        problem = problem_of(f"minimize {PLAIN} subject to {text}", sets)
         nobody = np.zeros_like(problem.totals)
         if "win" in text:  # the deployed decisions themselves
             nobody = np.zeros_like(problem.totals)
@@ -175,7 +175,7 @@ def test_nobody_meets_no_floor():
 def test_rows_are_scaled_to_order_one():
     sets = drawn_sets(0)
     for text in ROWS:
-        problem = prepared_of(f"minimize {PLAIN} subject to {text}", sets).problem
+        problem = problem_of(f"minimize {PLAIN} subject to {text}", sets)
         for row in problem.rows:
             up = np.maximum(row.coefs, 0.0) @ problem.totals
             down = np.maximum(-row.coefs, 0.0) @ problem.totals
@@ -185,7 +185,7 @@ def test_rows_are_scaled_to_order_one():
     rare[:8] = 1
     many = drawn_sets(0, n=2000)
     many[None].true, many[None].weight = rare.astype(int), np.ones(2000)
-    problem = prepared_of(f"minimize {PLAIN} subject to precision >= 0.8", many).problem
+    problem = problem_of(f"minimize {PLAIN} subject to precision >= 0.8", many)
     # As s_n(D+) + c s_p(D-) <= 1: a few positives, but the room is 1.
     row = problem.rows[0]
     lost = np.zeros_like(problem.totals)
@@ -209,7 +209,7 @@ def test_rows_are_scaled_to_order_one():
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_gradients_are_differences(objective, form):
     sets = drawn_sets(3)
-    problem = prepared_of(f"{objective} subject to precision >= 0.5", sets).problem
+    problem = problem_of(f"{objective} subject to precision >= 0.5", sets)
     problem = replace(problem, X=form(problem.X))
     sense = 1.0 if objective.startswith("minimize") else -1.0
     rng = np.random.default_rng(0)
@@ -269,7 +269,7 @@ def test_a_sample_keeps_the_totals(weighted):
         for s in sets.values():
             s.weight = np.ones(len(s.weight))
     goal = "minimize error_rate subject to recall.on('hard') >= 0.6 and churn.on('fresh') <= 0.3"
-    problem = prepared_of(f"{goal} and recall.on(g='a') >= 0.5", sets).problem
+    problem = problem_of(f"{goal} and recall.on(g='a') >= 0.5", sets)
     for n_rows in (50, 500, 10**6):
         small = problem.sampled(n_rows, np.random.default_rng(0))
         sums = np.bincount(small.kind, small.weight, len(problem.totals))
@@ -291,7 +291,7 @@ def test_a_sample_keeps_the_totals(weighted):
 )
 def test_objectives_with_kinks_are_refused(goal):
     with pytest.raises(ShapeError, match=r"objectives with a gradient everywhere.*as constraints"):
-        prepared_of(goal, drawn_sets(0))
+        problem_of(goal, drawn_sets(0))
 
 
 @pytest.mark.parametrize(
@@ -299,5 +299,5 @@ def test_objectives_with_kinks_are_refused(goal):
 )
 def test_bounds_that_are_not_rows_are_refused(text):
     with pytest.raises(ShapeError, match=r"linear rows of rates.*PlugInClassifier") as refused:
-        prepared_of(f"minimize error_rate subject to {text}", drawn_sets(0))
+        problem_of(f"minimize error_rate subject to {text}", drawn_sets(0))
     assert text.split(" ")[0].split("(")[0] in str(refused.value)

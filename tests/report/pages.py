@@ -7,7 +7,7 @@ import numpy as np
 
 from plugin.samples import sample
 from setpoint import Deployed, PlugInClassifier, compare, evaluate, solve
-from setpoint.comparing.result import page_of_comparison
+from setpoint.comparing.result import document_of
 from setpoint.goals import Goal
 from setpoint.report import (
     Counts,
@@ -20,6 +20,7 @@ from setpoint.report import (
     RuleFacts,
     Run,
     Search,
+    as_page,
 )
 from setpoint.report.page import infeasible_page
 from setpoint.search import Frontier
@@ -131,7 +132,7 @@ def compared(names=("new",)):
     models |= {name: Deployed(s.scores, 0.5 + 0.1 * i) for i, name in enumerate(names)}
     goal = "maximize recall subject to precision >= 0.6 and recall.difference(g) <= 0.3"
     found = compare(goal, models, None, s.y, sensitive_features={"g": s.g})
-    return page_of_comparison(found, HEADER)
+    return as_page(document_of(found, HEADER))
 
 
 def many_groups(names=50):

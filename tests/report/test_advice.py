@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from setpoint import Goal, PlugInClassifier, evaluate
 from setpoint.report import Entry, GoalReport, Search, stricter_goal, with_searched_bounds
-from setpoint.report.text import advice_of
+from setpoint.report.advice import advice_of
 
 FLOOR = "maximize recall subject to precision >= 0.5"
 

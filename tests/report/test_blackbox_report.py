@@ -9,8 +9,8 @@ from setpoint import BlackBox, Goal, GoalReport
 from setpoint.counts import Confusion
 from setpoint.program import link
 from setpoint.report import Entry, Search, SearchTrace, headline, lines_of, report_on
+from setpoint.report.advice import advice_of
 from setpoint.report.page import page_text
-from setpoint.report.text import advice_of
 
 NAMES = ["shop:revenue", "a$b$c_d^2:<lambda>", 'q"uote:f\\n', "m:<script>alert(1)</script>"]
 
@@ -49,7 +49,7 @@ def test_not_evaluated_without_a_measured_value():
     page = " ".join(page_text(report).split())
     assert "The metric shop:revenue was not evaluated" in page
     assert why in page
-    assert '<td style="text-align:left">not evaluated</td>' in report._repr_html_()
+    assert '<td style="text-align:left">not evaluated (' in report._repr_html_()
     assert why in report._repr_html_()
     assert report.counts.n_rows == 120
 

@@ -31,9 +31,9 @@ from setpoint.report import (
     headline,
     lines_of,
 )
+from setpoint.report.advice import advice_of
 from setpoint.report.findings import caveats, rows_in_words, summary
 from setpoint.report.numbers import in_ten_thousand
-from setpoint.report.text import advice_of
 from setpoint.rules import Mixture, PerSegment, Threshold
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")

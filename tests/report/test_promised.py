@@ -19,24 +19,26 @@ from setpoint.guarantees import (
 from setpoint.guarantees.refusal import BestBounds
 from setpoint.report import (
     UNCERTIFIED,
+    Chapter,
     Counts,
     Entry,
     GoalReport,
     Header,
+    Prose,
     Search,
     headline,
     lines_of,
     refused,
+    report_document,
     report_text,
     stricter_goal,
     with_guarantee,
 )
+from setpoint.report.advice import advice_of
 from setpoint.report.displays.scales import RulePathDisplay
 from setpoint.report.findings import caveats, few_rows, rows_in_words, summary
 from setpoint.report.page import infeasible_page, page_text
-from setpoint.report.page.page import box_of
 from setpoint.report.promised import assurances, best_limit, explained, statement
-from setpoint.report.text import advice_of
 
 GOAL = "maximize recall subject to precision >= 0.9"
 BOTH = f"{GOAL} and predicted_rate <= 0.2"
@@ -45,6 +47,12 @@ SAFE = "The rows that certify are drawn like those to come."
 ASSUMED = "It is assumed that the rows that certify are drawn like those to come."
 FLATTERS = "The rule was chosen on these very rows"
 STATES = ("certified", "approximate", "not certified")
+
+
+def styles(chapter):
+    """How the blocks of a chapter and of those in it are shown."""
+    inside = [style for c in chapter.blocks if isinstance(c, Chapter) for style in styles(c)]
+    return [*inside, *(b.style for b in chapter.blocks if isinstance(b, Prose))]
 
 
 def one_test(text="precision >= 0.9", **more):
@@ -365,10 +373,10 @@ def test_without_a_guarantee_the_option_is_named(at_shell):
     ],
 )
 def test_the_box(facts, tone, word):
-    box = box_of(facts, None, Goal.parse(facts.goal), Header())
+    box = report_document(facts, header=Header()).chapters[0]
     assert (box.tone, box.word) == (tone, word)
     # Nothing is known here of other rules: no margin is advised.
-    assert box.command == ""
+    assert "command" not in styles(box)
 
 
 def test_the_third_column():
@@ -382,7 +390,7 @@ def test_the_third_column():
     for facts in (promised("approximate"), report()):
         assert "ertified</th>" not in page_text(facts)
     html = unescape(promised()._repr_html_())
-    assert ">certified</th>" in html
+    assert ">Certified</th>" in html
     assert ">at least 90 %</td>" in html
 
 
@@ -405,10 +413,10 @@ def test_rows_held_out_follow_what_is_promised_unless_they_refute_it(low, high, 
     assert said(facts) in page
     assert headline(held_out, Goal.parse(GOAL)) in page
     assert "flatter" not in page
-    box = box_of(facts, held_out, Goal.parse(GOAL), Header())
+    box = report_document(held_out, facts, header=Header()).chapters[0]
     assert box.word == ("Certified" if first else "Shown to fail")
-    assert box.command == ""
-    assert not any("either side" in a.what for a in box.advice)
+    assert "command" not in styles(box)
+    assert not any("either side" in a.what for a in advice_of(held_out, facts))
     text = report_text(held_out, facts)
     assert said(facts) in " ".join(text.split())
 

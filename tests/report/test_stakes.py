@@ -8,7 +8,6 @@ from setpoint.counts import DEFERRED, Column, Rows
 from setpoint.program import link
 from setpoint.report import GoalReport, compared, report_on
 from setpoint.report.numbers import in_ten_thousand, parts_of
-from setpoint.report.text import report_html
 
 TWO = ("no", "yes")
 MONEY = (
@@ -88,7 +87,7 @@ def test_every_face_reads_them_and_json_brings_them_back(text, classes, tmp_path
     again = GoalReport.from_dict(found.to_dict())
     assert str(again) == str(found)
     assert again.counts == found.counts
-    assert report_html(found)
+    assert found._repr_html_()
     found.to_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert ('class="deferred"' in page) == (text == DEFERS)

@@ -68,7 +68,7 @@ def test_the_bound_that_is_meant_judges():
     report = GoalReport("maximize recall subject to precision >= 0.5", Entry("recall", 1), (found,))
     assert "precision >= 0.5: 56.0 %\n    on new rows 52.0 % to 60.0 %: shown" in str(report)
     assert "(searched with 58 %)" in str(report)
-    assert "shown (searched with 58 %)</td>" in report._repr_html_()
+    assert "at least 50 % (searched with at least 58 %)</td>" in report._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,10 @@ def fitted(X, y, estimator="logistic", goal="maximize f1", **options):
     columns = kinds_of(X)
     model = model_for(X, columns, estimator)
     clf = PlugInClassifier(model, goal, cv=3, **options).fit(X, y)
-    return TableModel(clf, columns, "y", ("checked",), tuple(described(model, columns)))
+    out = TableModel(goal, target="y")
+    out.classifier, out.columns, out.dataset_names = clf, columns, ("checked",)
+    out.notes, out.profile = tuple(described(model, columns)), {}
+    return out
 
 
 def rows(n=200):

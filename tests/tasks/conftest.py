@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from setpoint.tasks import fit_table
+from tables.fits import fit_table
 
 GOAL = "maximize recall subject to precision >= 0.7 and recall.difference(sex) <= 0.3"
 
@@ -38,12 +38,12 @@ def fresh():
 @pytest.fixture(scope="session")
 def poor(fitted_on):
     """A model that does not see `w`."""
-    return fit_table(fitted_on, GOAL, target="y", drop=["w", "old"]).model
+    return fit_table(fitted_on, GOAL, target="y", drop=["w", "old"])
 
 
 @pytest.fixture(scope="session")
 def good(fitted_on):
-    return fit_table(fitted_on, GOAL, target="y", drop=["old"]).model
+    return fit_table(fitted_on, GOAL, target="y", drop=["old"])
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from setpoint import compare
 from setpoint.comparing.pairs import BETTER, WORSE
-from setpoint.tasks import fit_table
+from tables.fits import fit_table
 
 from .conftest import GOAL, rows
 
@@ -89,10 +89,10 @@ def test_a_model_is_as_good_as_itself(good, fresh):
 
 
 def test_meeting_the_goal_counts_for_more_than_the_objective(fitted_on, fresh):
-    careless = fit_table(fitted_on, "recall", target="y", drop=["old"]).model
+    careless = fit_table(fitted_on, "recall", target="y", drop=["old"])
     careful = fit_table(
         fitted_on, "maximize recall subject to precision >= 0.85", target="y", drop=["old"]
-    ).model
+    )
     goal = "maximize recall subject to precision >= 0.75"
     found = compare_tables(careless, careful, fresh, goal=goal)
     assert found.parts[0].verdict == WORSE
@@ -124,22 +124,20 @@ def test_further_data_sets_are_counted_and_have_no_pairs(poor, good, fresh):
 
 def test_models_of_other_classes_are_refused_with_both_named(good, fresh):
     turned = fresh.assign(y=(fresh["y"] == "yes").astype(int))
-    numbers = fit_table(turned, "recall", target="y", drop=["old"]).model
+    numbers = fit_table(turned, "recall", target="y", drop=["old"])
     message = r"the classes of 'A' is \['no', 'yes'\], and of 'B' \[0, 1\]"
     with pytest.raises(ValueError, match=message):
         compare_tables(good, numbers, fresh)
 
 
 def test_models_of_other_positive_classes_are_refused(good, fitted_on, fresh):
-    turned = fit_table(fitted_on, "recall", target="y", pos_label="no", drop=["old"]).model
+    turned = fit_table(fitted_on, "recall", target="y", pos_label="no", drop=["old"])
     with pytest.raises(ValueError, match=r"positive class of 'A' is 'yes'.* 'no'"):
         compare_tables(good, turned, fresh)
 
 
 def test_models_of_other_targets_need_a_target(good, fitted_on, fresh):
-    named = fit_table(
-        fitted_on.rename(columns={"y": "z"}), "recall", target="z", drop=["old"]
-    ).model
+    named = fit_table(fitted_on.rename(columns={"y": "z"}), "recall", target="z", drop=["old"])
     with pytest.raises(ValueError, match=r"target of 'A' is 'y'.*'z'; `target` names"):
         compare_tables(good, named, fresh)
     assert compare_tables(good, named.but(target="y"), fresh).changes.rows == len(fresh)

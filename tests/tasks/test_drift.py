@@ -5,14 +5,14 @@ import pandas as pd
 import pytest
 
 from setpoint import InputError
-from setpoint.tasks import fit_table
+from tables.fits import fit_table
 from tasks.test_fitting import FRAME, NEW
 
 
 @pytest.fixture(scope="module")
 def model():
     goal = "maximize recall subject to precision >= 0.6"
-    return fit_table(FRAME, goal, target="y", drop=("customer", "day")).model
+    return fit_table(FRAME, goal, target="y", drop=("customer", "day"))
 
 
 def notes_of(said):
@@ -57,9 +57,9 @@ def test_adapt_keeps_a_bound_on_what_is_predicted(said):
     goal = "maximize recall subject to predicted_rate <= 0.2"
     fitted = fit_table(FRAME, goal, target="y", drop=("customer", "day"))
     shifted = NEW.assign(a=NEW["a"] + 1)
-    before = fitted.model.predict(shifted)
+    before = fitted.predict(shifted)
     assert (before["prediction"] == "yes").mean() > 0.3
-    adapted = fitted.model.predict(shifted, adapt=True)
+    adapted = fitted.predict(shifted, adapt=True)
     share = (adapted["prediction"] == "yes").mean()
     assert 0.18 <= share <= 0.2
     assert any("found anew" in note for note in said())
@@ -70,4 +70,4 @@ def test_adapt_needs_a_rule_and_no_labels(model):
         model.predict(NEW, adapt=True)
     trained = fit_table(FRAME, "f1", target="y", solver="profiled", drop=("customer", "day"))
     with pytest.raises(InputError, match="`adapt` finds the rule of a model anew"):
-        trained.model.predict(NEW, adapt=True)
+        trained.predict(NEW, adapt=True)

@@ -9,11 +9,7 @@ import pytest
 
 from setpoint import InfeasibleError, InputError, SetpointError, load_model, save_model
 from setpoint.tables import TableError, TableFile
-from setpoint.tasks import (
-    FitSettings,
-    fit_table,
-)
-from setpoint.tasks.settings import SolverChoice
+from tables.fits import fit_table
 
 GOAL = "maximize recall subject to precision >= 0.6"
 
@@ -45,18 +41,21 @@ def fitted():
 
 def test_a_fit_is_a_value_that_knows_its_rows(fitted):
     assert fitted.held_out is fitted.judged
-    assert fitted.n_fitted + fitted.n_held_out == len(FRAME)
-    logistic = SolverChoice(estimator="logistic")
-    assert fitted.settings == FitSettings("y", choice=logistic, drop=("customer",))
+    assert fitted.fitted_rows + fitted.n_held_out == len(FRAME)
+    assert fitted.choice.model == "logistic"
+    assert fitted.drop == ("customer",)
     assert [title for title, _ in fitted.about] == ["The data", "The model"]
-    assert fitted.model.target == "y"
-    assert fitted.model.profile["city"] == ["Bonn", "Kiel", "Ulm"]
+    assert fitted.target == "y"
+    assert fitted.profile["city"] == ["Bonn", "Kiel", "Ulm"]
 
 
 def test_files_frames_and_other_frames_are_the_same(fitted, tmp_path):
     FRAME.to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",")
     from_file = fit_table(
-        TableFile(tmp_path / "t.csv", separator=";"), GOAL, target="y", drop=("customer",)
+        TableFile(tmp_path / "t.csv", separator=";"),
+        GOAL,
+        target="y",
+        drop=("customer",),
     )
     from_polars = fit_table(pl.from_pandas(FRAME), GOAL, target="y", drop=("customer",))
     rules = {found.classifier.rule_.to_json() for found in (fitted, from_file, from_polars)}
@@ -79,16 +78,16 @@ def _timed(caplog):
 
 
 def test_a_model_is_stored_judged_and_used(fitted, tmp_path):
-    save_model(fitted.model, tmp_path / "m.skops")
+    save_model(fitted, tmp_path / "m.skops")
     judged = load_model(tmp_path / "m.skops").evaluate(NEW)
     assert judged.counts.n_rows == len(NEW)
     assert judged.counts.seen == 0
-    decided = fitted.model.predict(NEW, keep=("customer",))
+    decided = fitted.predict(NEW, keep=("customer",))
     assert list(decided) == ["customer", "prediction", "score"]
     truth = NEW["y"].to_numpy()
     recall = (decided["prediction"][truth == "yes"] == "yes").mean()
     assert judged.objective.value == pytest.approx(recall, abs=1e-12)
-    moved = fitted.model.frontier(NEW, values=[0.5, 0.7])
+    moved = fitted.frontier(NEW, values=[0.5, 0.7])
     assert moved.values[0] >= moved.values[1]
 
 
@@ -98,7 +97,7 @@ def test_settings_of_a_trained_model():
         drop=("customer",), random_state=3,
     )  # fmt: skip
     assert found.classifier.get_params()["min_positives"] == 9
-    assert found.settings.choice.module == "linear"
+    assert found.choice.module == "linear"
     with pytest.raises(InputError, match="`C` is for solvers that train the model") as error:
         fit_table(FRAME, "f1", target="y", solver="profiled", parameters={"C": 1.0})
     assert error.value.arguments == ("C", "solver")
@@ -149,7 +148,7 @@ def test_the_last_days_are_held_out():
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_customer_is_on_both_sides(monkeypatch, seed):
-    from setpoint.tasks import fitting as table_fit
+    from setpoint.tables import fitting as table_fit
 
     seen = {}
 
@@ -190,15 +189,15 @@ def test_rows_without_a_label_are_an_error_or_left_out(fitted, tmp_path, said):
     gaps["a"] = gaps["a"].astype(object).where(gaps.index != 21, "much")
     gaps.to_csv(tmp_path / "gaps.csv", index=False)
     with pytest.raises(TableError, match="line 23"):
-        fitted.model.evaluate(fitted.model.read(tmp_path / "gaps.csv", skip_unlabelled=True))
+        fitted.evaluate(fitted.read(tmp_path / "gaps.csv", skip_unlabelled=True))
     with pytest.raises(InputError, match="no row has a label in column 'y'"):
         fit_table(FRAME.assign(y=None), GOAL, target="y", skip_unlabelled=True)
 
 
 def test_evaluating_without_unlabelled_rows(fitted):
     gaps = NEW.assign(y=NEW["y"].where(NEW.index >= 50))
-    judged = fitted.model.evaluate(fitted.model.read(gaps, skip_unlabelled=True))
-    same = fitted.model.evaluate(NEW[50:].reset_index(drop=True))
+    judged = fitted.evaluate(fitted.read(gaps, skip_unlabelled=True))
+    same = fitted.evaluate(NEW[50:].reset_index(drop=True))
     run = [json.dumps({**r.to_dict(), "run": None, "warnings": None}, default=str)
            for r in (judged, same)]  # fmt: skip
     assert run[0] == run[1]
@@ -228,8 +227,8 @@ def test_an_index_does_not_matter(fitted):
     shuffled = FRAME.set_axis(np.arange(len(FRAME))[::-1] * 3)
     again = fit_table(shuffled, GOAL, target="y", drop="customer")
     assert again.classifier.rule_.to_json() == fitted.classifier.rule_.to_json()
-    decided = fitted.model.predict(shuffled)
-    assert decided.equals(fitted.model.predict(FRAME))
+    decided = fitted.predict(shuffled)
+    assert decided.equals(fitted.predict(FRAME))
 
 
 def test_drawn_values_are_said_to_be_drawn(said):
@@ -251,7 +250,7 @@ def test_other_tables_may_have_rows_without_a_label_too():
 def test_a_frontier_without_unlabelled_rows(fitted):
     gaps = NEW.assign(y=NEW["y"].where(NEW.index >= 50))
     with pytest.raises(TableError, match="50 rows have no label"):
-        fitted.model.frontier(gaps, values=[0.6])
-    found = fitted.model.frontier(fitted.model.read(gaps, skip_unlabelled=True), values=[0.6])
-    same = fitted.model.frontier(NEW[50:], values=[0.6])
+        fitted.frontier(gaps, values=[0.6])
+    found = fitted.frontier(fitted.read(gaps, skip_unlabelled=True), values=[0.6])
+    same = fitted.frontier(NEW[50:], values=[0.6])
     assert found.values.tolist() == same.values.tolist()

@@ -8,14 +8,14 @@ from setpoint.rules import PerSegment, Threshold
 from setpoint.search import InfeasibleError
 from setpoint.solvers import ModelResponse
 from setpoint.tables import moved_goal
-from setpoint.tasks import fit_table
+from tables.fits import fit_table
 
 PRECISE = "maximize recall subject to precision >= 0.7"
 
 
 @pytest.fixture(scope="module")
 def plain(fitted_on):
-    return fit_table(fitted_on, PRECISE, target="y", drop=["old"]).model
+    return fit_table(fitted_on, PRECISE, target="y", drop=["old"])
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_a_rule_for_each_group_moves_in_each(good, fresh):
 
 def test_what_was_certified_is_gone(fitted_on, fresh, said):
     goal = "maximize recall subject to precision >= 0.6 with confidence 0.9"
-    sure = fit_table(fitted_on, goal, target="y", drop=["old"]).model
+    sure = fit_table(fitted_on, goal, target="y", drop=["old"])
     found = sure.moved(fresh, bounds=["precision >= 0.65"])
     assert sure.classifier.goal_report_.guarantee.state == "certified"
     assert found.judged.guarantee is None
@@ -112,7 +112,7 @@ def test_infeasible_says_what_is_reachable(plain, fresh):
 
 
 def test_a_model_trained_for_the_goal_can_move_too(fitted_on, fresh):
-    model = fit_table(fitted_on, PRECISE, target="y", solver="ero", drop=["old", "sex"]).model
+    model = fit_table(fitted_on, PRECISE, target="y", solver="ero", drop=["old", "sex"])
     found = model.moved(fresh, bounds=["precision >= 0.8"])
     assert found.judged.constraints[0].satisfied
     table = found.predict(fresh)
@@ -126,7 +126,7 @@ def test_more_classes_move_by_bounds_and_not_by_a_line(fitted_on, fresh):
         return rows.assign(y=y)
 
     goal = "maximize accuracy subject to recall(label='c') >= 0.7"
-    model = fit_table(three(fitted_on), goal, target="y", drop=["old"]).model
+    model = fit_table(three(fitted_on), goal, target="y", drop=["old"])
     found = model.moved(three(fresh), bounds=["recall(label='c') >= 0.95"])
     assert found.judged.constraints[0].value >= 0.95
     with pytest.raises(ValueError, match="a threshold is a place on one score"):

@@ -5,14 +5,14 @@ import pandas as pd
 import pytest
 
 from setpoint import InputError
-from setpoint.tasks import fit_table
+from tables.fits import fit_table
 from tasks.test_fitting import FRAME, NEW
 
 
 @pytest.fixture(scope="module")
 def model():
     goal = "maximize recall subject to precision >= 0.6"
-    return fit_table(FRAME, goal, target="y", drop=("customer", "day")).model
+    return fit_table(FRAME, goal, target="y", drop=("customer", "day"))
 
 
 @pytest.fixture(scope="module")
@@ -109,13 +109,13 @@ def test_what_does_not_go_together(model):
 
 def test_at_most_is_for_two_classes_and_rules_without_draws():
     y = np.where(FRAME["a"] > 0.7, "high", np.where(FRAME["a"] > -0.5, "mid", "low"))
-    three = fit_table(FRAME.assign(y=y), "macro_f1", target="y", drop=("customer", "day")).model
+    three = fit_table(FRAME.assign(y=y), "macro_f1", target="y", drop=("customer", "day"))
     with pytest.raises(InputError, match="`at_most` is for two classes"):
         three.predict(NEW, at_most=5)
 
 
 def test_adapted_and_then_capped():
     goal = "maximize recall subject to predicted_rate <= 0.2"
-    model = fit_table(FRAME, goal, target="y", drop=("customer", "day")).model
+    model = fit_table(FRAME, goal, target="y", drop=("customer", "day"))
     shifted = NEW.assign(a=NEW["a"] + 1)
     assert kept_of(model.predict(shifted, at_most=5, adapt=True)).sum() == 5

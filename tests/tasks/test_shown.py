@@ -6,7 +6,7 @@ import pytest
 
 from setpoint import save_model
 from setpoint.tables import TableModel
-from setpoint.tasks import fit_table
+from tables.fits import fit_table
 
 from .conftest import GOAL
 
@@ -17,7 +17,7 @@ def fitted(fitted_on):
 
 
 def test_the_facts_of_a_fit(fitted, tmp_path):
-    save_model(fitted.model, tmp_path / "m.skops")
+    save_model(fitted, tmp_path / "m.skops")
     found = TableModel.load(tmp_path / "m.skops")
     facts = found.to_dict()
     assert (str(found.rule_goal), found.judge_by) == (GOAL.replace("sex", '"sex"'), None)
@@ -31,11 +31,11 @@ def test_the_facts_of_a_fit(fitted, tmp_path):
     assert found.judged_on == "300 rows held out"
     assert found.guarantee is None
     assert set(found.written) == {"when", "setpoint", "scikit-learn", "numpy"}
-    assert "highspy" in fitted.model.written  # no file: as the report says
+    assert "highspy" in fitted.written  # no file: as the report says
 
 
 def test_they_are_plain_values(fitted):
-    found = fitted.model.to_dict()
+    found = fitted.to_dict()
     assert json.loads(json.dumps(found)) == found
     assert found["classes"] == ["no", "yes"]
     assert found["positive"] == "yes"
@@ -47,7 +47,7 @@ def test_a_margin_has_two_goals(fitted_on):
         fitted_on, "maximize recall subject to precision >= 0.75", target="y", drop=["old"],
         judge_by="maximize recall subject to precision >= 0.7",
     )  # fmt: skip
-    shown = found.model
+    shown = found
     assert str(shown.rule_goal).endswith("0.75")
     assert str(shown.judge_by).endswith("0.7")
 
@@ -56,7 +56,7 @@ def test_what_was_certified(fitted_on, fresh):
     model = fit_table(
         fitted_on, "maximize recall subject to precision >= 0.6", target="y", drop=["old"],
         test_size=0.0, confidence=0.9,
-    ).model  # fmt: skip
+    )  # fmt: skip
     shown = model
     assert shown.guarantee.state == "certified"
     assert shown.certified_holds
@@ -73,14 +73,14 @@ def test_no_row_is_decided(fitted, monkeypatch):
 
     for name in ("predict", "_scores", "evaluate"):
         monkeypatch.setattr(type(fitted.classifier), name, fail)
-    assert fitted.model.judged.verdict is not None
+    assert fitted.judged.verdict is not None
 
 
 def test_a_trained_model_has_a_name(fitted_on):
-    model = fit_table(fitted_on, "f1", target="y", solver="ero", drop=["old"]).model
+    model = fit_table(fitted_on, "f1", target="y", solver="ero", drop=["old"])
     assert model.to_dict()["model"] == "a linear model"
 
 
 def test_the_page_of_the_fit_is_that_which_the_fit_wrote(fitted, tmp_path):
-    fitted.model.to_html(tmp_path / "fit.html")
+    fitted.to_html(tmp_path / "fit.html")
     assert "the other 900" in (tmp_path / "fit.html").read_text("utf-8")

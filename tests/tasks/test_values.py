@@ -7,10 +7,8 @@ import pytest
 from setpoint import Goal, InputError, compare
 from setpoint.errors import GoalError
 from setpoint.tables import Table, TableError
-from setpoint.tasks import (
-    fit_table,
-)
-from setpoint.tasks.settings import values_of
+from setpoint.tables.roles import values_of
+from tables.fits import fit_table
 
 PROFIT = "maximize profit(tp=amount - 5, fp=-5) subject to predicted_rate <= 0.1"
 DEFER = "minimize deferral_rate subject to accuracy.decided >= 0.9"
@@ -31,12 +29,12 @@ FRAME, NEW = made(900, 0), made(300, 1)
 
 @pytest.fixture(scope="module")
 def paid():
-    return fit_table(FRAME, PROFIT, target="y").model
+    return fit_table(FRAME, PROFIT, target="y")
 
 
 @pytest.fixture(scope="module")
 def deferring():
-    return fit_table(FRAME, DEFER, target="y").model
+    return fit_table(FRAME, DEFER, target="y")
 
 
 def test_the_model_and_the_rule_look_at_the_amount(paid, said):
@@ -49,11 +47,11 @@ def test_the_model_and_the_rule_look_at_the_amount(paid, said):
 
 
 def test_the_amount_can_be_kept_from_the_model_or_from_the_rule():
-    hidden = fit_table(FRAME, PROFIT, target="y", sensitive=["amount"]).model
+    hidden = fit_table(FRAME, PROFIT, target="y", sensitive=["amount"])
     assert hidden.classifier.rule_.value_columns == ("amount",)
     assert hidden.classifier.estimator_[0].get_feature_names_out().tolist()
     assert "amount" not in str(hidden.classifier.estimator_[0].get_feature_names_out())
-    blind = fit_table(FRAME, PROFIT, target="y", decide_on="none").model
+    blind = fit_table(FRAME, PROFIT, target="y", decide_on="none")
     assert blind.classifier.rule_.value_columns == ()
     assert blind.predict(NEW.assign(amount=1.0))["score"].between(0, 1).all()
 
@@ -124,7 +122,7 @@ def test_deferred_rows_are_noted(deferring, said):
 def test_numbers_stand_as_text_beside_deferred_rows():
     numbers = FRAME.assign(y=(FRAME["y"] == "yes").astype(int))
     fitted = fit_table(numbers, DEFER, target="y", parameters={"defer_label": "ask"})
-    found = fitted.model.predict(NEW)
+    found = fitted.predict(NEW)
     assert set(found["prediction"]) == {"0", "1", "ask"}
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import sys
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, NoReturn, cast
 
@@ -21,8 +21,6 @@ from setpoint.cli.session import (
     Session,
     StoppedByUser,
     message_of,
-    report_error,
-    silence,
 )
 from setpoint.errors import SetpointError
 from setpoint.tables import warnings_as_notes
@@ -120,38 +118,48 @@ class App(click.Group):
         extra.setdefault("obj", session)
         if os.environ.get("NO_COLOR"):
             extra.setdefault("color", False)
-        with session.listening(), _saying_what_is_compiled():
-            code = self._run(session, args, prog_name or "setpoint", complete_var, extra)
+        with session.listening():
+            try:
+                found = super().main(
+                    args, prog_name or "setpoint", complete_var, standalone_mode=False, **extra
+                )
+                code = found if isinstance(found, int) else 0
+            except BrokenPipeError:
+                code = BROKEN_PIPE
+            except (Exception, StoppedByUser, KeyboardInterrupt) as error:  # noqa: BLE001
+                # Ctrl-C makes all kinds of errors of code that was not ready for it.
+                stops = (StoppedByUser, click.Abort, KeyboardInterrupt)
+                if session.interrupted or isinstance(error, stops):
+                    code = STOPPED
+                    with suppress(OSError):
+                        click.echo(session.last_words(), err=True)
+                else:
+                    code = ERROR
+                    self._report(error, session, sys.argv[1:] if args is None else args)
         sys.exit(code)
 
-    def _run(
-        self,
-        session: Session,
-        args: Sequence[str] | None,
-        prog_name: str,
-        complete_var: str | None,
-        extra: dict[str, Any],
-    ) -> int:
-        try:
-            code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-            return code if isinstance(code, int) else 0
-        except (StoppedByUser, click.Abort, KeyboardInterrupt):
-            return _stopped(session)
-        except BrokenPipeError:
-            return BROKEN_PIPE
-        except Exception as error:  # noqa: BLE001  (nothing above handles it)
-            if session.interrupted:  # what Ctrl-C made of code that was not ready for it
-                return _stopped(session)
-            given = sys.argv[1:] if args is None else args
-            name = next((arg for arg in given if arg in PLACES), None)
-            command = self if name is None else self.commands[name]
-            with suppress(OSError), click.Context(command):  # its options stand in the message
-                more = session.describe_written() if session.written() else ""
-                report_error(error, session.debug, more)
-                # `predict` writes a line for each row.
-                if "--json" in given and name not in (None, "predict"):
-                    _error_as_json(name, error, more)
-            return ERROR
+    def _report(self, error: BaseException, session: Session, given: Sequence[str]) -> None:
+        """Say on stderr what went wrong, and as JSON on stdout to who asked for that."""
+        name = next((arg for arg in given if arg in PLACES), None)
+        command = self if name is None else self.commands[name]
+        with suppress(OSError), click.Context(command):  # its options stand in the message
+            text = message_of(error)
+            text += f"; {session.describe_written()}" if session.written() else ""
+            if session.debug:
+                traceback.print_exception(error, file=sys.stderr)
+            color = False if os.environ.get("NO_COLOR") else None  # no context says so any more
+            first = click.style("error:", fg="red", bold=True)
+            click.echo(f"{first} {text}", err=True, color=color)
+            # `predict` writes a line for each row.
+            if "--json" in given and name not in (None, "predict"):
+                out = {
+                    "command": name,
+                    "status": "error",
+                    "error": text,
+                    "kind": type(error).__name__,
+                    "arguments": list(error.arguments) if isinstance(error, SetpointError) else [],
+                }
+                click.echo(json.dumps(out, sort_keys=True))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands by what is known of them without an import."""
@@ -191,49 +199,12 @@ class App(click.Group):
             raise OSError(error.errno, error.strerror, "the output") from error
 
 
-def _error_as_json(name: str, error: Exception, more: str) -> None:
-    """An object on stdout for who asked for one."""
-    text = message_of(error) + (f"; {more}" if more else "")
-    arguments = list(error.arguments) if isinstance(error, SetpointError) else []
-    out = {
-        "command": name,
-        "status": "error",
-        "error": text,
-        "kind": type(error).__name__,
-        "arguments": arguments,
-    }
-    click.echo(json.dumps(out, sort_keys=True))
-
-
-class _Notes(logging.Handler):
-    """What is logged becomes a line on stderr, and no note of the result: it happens once."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        click.echo(f"{click.style('note:', fg='yellow')} {record.getMessage()}", err=True)
-
-
-@contextmanager
-def _saying_what_is_compiled() -> Iterator[None]:
-    log, handler = logging.getLogger("setpoint.compiled"), _Notes()
-    before = log.level
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(before)
-
-
-def _stopped(session: Session) -> int:
-    with suppress(OSError):
-        click.echo(session.last_words(), err=True)
-    return STOPPED
-
-
 def _leave_quietly() -> None:
+    """Let nothing more go to an output that cannot be written to, not even at exit."""
     with suppress(OSError, ValueError):
-        silence(sys.stdout.fileno())
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
 
 
 @click.group(

@@ -23,6 +23,8 @@ from setpoint.counts import Codebook, Marginals, Stratum
 from setpoint.errors import EmptyPopulationError, GoalError, ShapeError
 from setpoint.goals import (
     DEFER,
+    SYNONYMS,
+    TABLE,
     VOCABULARY,
     Event,
     Expression,
@@ -30,10 +32,16 @@ from setpoint.goals import (
     Label,
     Metric,
     MetricEntry,
+    as_goal,
+    constraint_in_words,
+    glossary,
+    goal_in_words,
     maximize,
+    why_unknown,
 )
 from setpoint.inputs import whole_file
-from setpoint.program import link
+from setpoint.program import Affine, link, waits_for_class
+from setpoint.solvers import SOLVERS, AugmentedLagrangian, PostShift, SearchLimits, solvers_of
 
 if TYPE_CHECKING:
     from setpoint.counts import Evidence
@@ -50,8 +58,6 @@ _CALLS, _SECONDS = 30, 2.0
 
 def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
     """Shapes of a goal and the solver it gets, for so many classes; groups have two values."""
-    from setpoint.program import waits_for_class
-
     named = _labels(goal)
     if len(named) > n_classes or (n_classes > 2 and waits_for_class(goal)):
         return None
@@ -84,7 +90,6 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
 def _found(goal: Goal, evidence: Evidence, program: Program) -> Found:
     """What the solver finds that the goal gets: no report, which would load much more."""
     from setpoint.plugin import Options
-    from setpoint.solvers import SearchLimits
 
     if evidence.n_scores is None:
         from setpoint.search import solve_exact
@@ -103,7 +108,8 @@ def _found(goal: Goal, evidence: Evidence, program: Program) -> Found:
 
 def trained(goal: Goal) -> dict[str, str]:
     """The solvers that train a model for a goal, and what each does."""
-    from setpoint.solvers import SOLVERS, solvers_of
+    from setpoint.penalty import Tradeoff
+    from setpoint.ramp import rows_of
 
     named = _labels(goal)
     if len(named) > 2 or goal.needs.measures or goal.defers:
@@ -111,38 +117,18 @@ def trained(goal: Goal) -> dict[str, str]:
     found: list[str] = []
     if not goal.is_blackbox:
         evidence = _evidence(goal, 2, named)
-        found += [*_penalties(goal, evidence), *_ramps(goal, evidence)]
+        first, second = evidence.codebook.labels
+        with suppress(GoalError):  # if it is one over the rows as a whole
+            Tradeoff(goal, _REPEATS, _REPEATS, (first, second))
+            found += solvers_of("penalty")
+        with suppress(GoalError):  # by the bounds and the objective
+            program = link(goal, evidence.codebook).at(evidence.marginals)
+            rows_of(program, 1.0)
+            sums = isinstance(program.objective, Affine)
+            found += solvers_of("ramp") if sums else (AugmentedLagrangian.name,)
     if not goal.needs.datasets:
         found += solvers_of("surrogates")
     return {name: SOLVERS[name].does for name in found}
-
-
-def _penalties(goal: Goal, evidence: Evidence) -> tuple[str, ...]:
-    """The solvers for goals over the rows as a whole, if it is one."""
-    from setpoint.penalty import Tradeoff
-    from setpoint.solvers import solvers_of
-
-    first, second = evidence.codebook.labels
-    try:
-        Tradeoff(goal, _REPEATS, _REPEATS, (first, second))
-    except GoalError:
-        return ()
-    return solvers_of("penalty")
-
-
-def _ramps(goal: Goal, evidence: Evidence) -> tuple[str, ...]:
-    """The solvers for rates on data sets, by the bounds and the objective."""
-    from setpoint.program import Affine
-    from setpoint.ramp import rows_of
-    from setpoint.solvers import AugmentedLagrangian, solvers_of
-
-    try:
-        program = link(goal, evidence.codebook).at(evidence.marginals)
-        rows_of(program, 1.0)
-    except GoalError:
-        return ()
-    sums = isinstance(program.objective, Affine)
-    return solvers_of("ramp") if sums else (AugmentedLagrangian.name,)
 
 
 def _labels(goal: Goal) -> list[Label]:
@@ -183,12 +169,13 @@ def _evidence(goal: Goal, n_classes: int, named: list[Label]) -> Evidence:
         n_rows = min(_REPEATS * size, _MOST_ROWS)
         row = np.arange(n_rows)
         true = row // size % n_classes
-        columns, rest = {}, row % size
-        for name, values in levels.items():
-            columns[name] = np.array(values, dtype=object)[rest % len(values)]
-            rest = rest // len(values)
-        for name in needs.measures.get(dataset, {}):
-            columns[name] = rng.exponential(size=n_rows)
+        sizes = [len(values) for values in levels.values()] or [1]
+        each = np.unravel_index(row % size, sizes, order="F")
+        columns: dict[str, Any] = {
+            name: np.array(values, dtype=object)[i]
+            for (name, values), i in zip(levels.items(), each, strict=False)
+        }
+        columns |= {name: rng.exponential(size=n_rows) for name in needs.measures.get(dataset, {})}
         scores = rng.dirichlet(np.ones(n_classes), n_rows) + np.eye(n_classes)[true]
         scores /= scores.sum(axis=1, keepdims=True)
         parts.append(
@@ -328,8 +315,6 @@ def one_in_words(entry: MetricEntry) -> str:
 
 def all_in_words() -> str:
     """The list of metrics."""
-    from setpoint.goals import TABLE
-
     out = []
     wide = max(map(len, TABLE))
     for kind, title in _TITLES.items():
@@ -381,8 +366,6 @@ def goal(text: str | None) -> None:
     TEXT is 'maximize' or 'minimize' and an expression, then 'subject to' and constraints
     joined by 'and'. A METRIC is explained; without either all metrics are listed.
     """
-    from setpoint.goals import SYNONYMS, TABLE, VOCABULARY, as_goal, why_unknown
-
     name = "" if text is None else SYNONYMS.get(text.lower(), text.lower())
     if text is None or name in TABLE:
         if shell.asks_json():
@@ -401,20 +384,17 @@ def goal(text: str | None) -> None:
 
 
 def _described(goal: Goal) -> dict[str, Any]:
-    from setpoint.goals import constraint_in_words, glossary, goal_in_words
-
     needs = goal.needs
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of made-up rows
-        two, more = (_measured(), None) if goal.is_blackbox else (solved(goal, 2), solved(goal, 3))
-    shapes = two or more or {}
+        by = f"{PostShift.name}, {SOLVERS[PostShift.name].does}"
+        measured = {"objective": _NO_FORMULA, "constraints": [], "solver": by}
+        two = measured if goal.is_blackbox else solved(goal, 2)
+        more = None if goal.is_blackbox else solved(goal, 3)
+    shapes = two or more or {"constraints": [None] * len(goal.constraints)}
     constraints = [
         {"text": str(c), "words": constraint_in_words(c), "shape": shape}
-        for c, shape in zip(
-            goal.constraints,
-            shapes.get("constraints", [None] * len(goal.constraints)),
-            strict=True,
-        )
+        for c, shape in zip(goal.constraints, shapes["constraints"], strict=True)
     ]
     return {
         "goal": str(goal),
@@ -444,14 +424,6 @@ def _described(goal: Goal) -> dict[str, Any]:
     }
 
 
-def _measured() -> dict[str, Any]:
-    """What stands for the shapes and the solver of a metric without a formula."""
-    from setpoint.solvers import SOLVERS, PostShift
-
-    found = f"{PostShift.name}, {SOLVERS[PostShift.name].does}"
-    return {"objective": _NO_FORMULA, "constraints": [], "solver": found}
-
-
 def _text(found: dict[str, Any]) -> str:
     lines = [click.style(found["words"] + ".", bold=True), "", f"Goal       {found['goal']}"]
     lines.append(f"Objective  {found['objective']['text']}: {_shape(found['objective'])}")
@@ -460,16 +432,13 @@ def _text(found: dict[str, Any]) -> str:
         lines += ["", "Words"]
         lines += [f"  {name}: {words}" for name, words in found["glossary"].items()]
     lines += ["", "Needs"]
-    needs = [
-        f"the column{'s' if len(columns) > 1 else ''} {', '.join(columns)}"
-        + (f" in the data set {name}" if name else "")
-        for name, columns in found["needs"]["columns"].items()
-    ]
-    needs += [
-        f"numbers in the column{'s' if len(columns) > 1 else ''} {', '.join(columns)}"
-        + (f" of the data set {name}" if name else "")
-        for name, columns in found["needs"]["numbers"].items()
-    ]
+    needs = []
+    for kind, what, of in (
+        ("columns", "the column", "in"), ("numbers", "numbers in the column", "of")
+    ):  # fmt: skip
+        for name, columns in found["needs"][kind].items():
+            line = f"{what}{'s' if len(columns) > 1 else ''} {', '.join(columns)}"
+            needs.append(f"{line} {of} the data set {name}" if name else line)
     if found["objective"]["shape"] == _NO_FORMULA:
         needs.append("the function: --metric, and the columns that its parameters name")
     needs += [f"the data set {name}: --dataset {name}=FILE" for name in found["needs"]["datasets"]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli import session as shell
-from setpoint.cli.endings import Ending, code_of, command, status_of, verdict, wrote
+from setpoint.cli.endings import Ending, blocks, command, judged, write_page, wrote
 from setpoint.cli.inputs import opened_with
 from setpoint.cli.options import GIVEN, READING, Option
 from setpoint.errors import InputError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from setpoint.cli.endings import Page
     from setpoint.explorer import Command, Explorer
     from setpoint.search import Frontier, InfeasibleError
-    from setpoint.tables import Table, TableModel
 
 
 # --- ``setpoint frontier``: what it would cost to ask for more ------------------------------------
@@ -61,8 +60,7 @@ def frontier(
 
     def text() -> str:
         soft = stored.classifier.goal_report_.search.evidence == "soft"
-        parts = [_text(found), _BY_POSTERIORS if soft else "", wrote(picture=picture)]
-        return "\n\n".join(filter(None, parts))
+        return blocks(_text(found), _BY_POSTERIORS if soft else "", wrote(picture=picture))
 
     frontier = found.thinned(_POINTS).to_dict()
     return Ending(text, {"status": "found", "rows": len(table.frame), "frontier": frontier})
@@ -326,44 +324,24 @@ def take(
         raise click.UsageError(
             "--bound, --line or --rule: one of the three is needed, and no more."
         )
+    from setpoint.estimators import save_model
+    from setpoint.report import Header
+
     stored, table, more = opened_with(model, data, **asked)
     in_file = rule is not None and rule.endswith(".json")
-    given = shell.rule_in_file(str(rule)) if in_file else rule
-    moved = stored.moved(table, bounds=bounds, line=line, rule=given, **more)
-    _write(moved, new, report, table)
-    found = moved.classifier.goal_report_
-    n_rows = found.counts.n_rows
-
-    def text() -> str:
-        from setpoint.report import report_text
-
-        given = found.status == "evaluated"
-        chosen = "that may have chosen the rule" if given else "that the rule was chosen on"
-        first = verdict(found, f"the {n_rows:,} rows {chosen}")
-        body = report_text(found, at_shell=True)
-        return f"{first}\n\n{body}\n\n{wrote(model=new, page=report)}"
-
-    what = {
-        "status": status_of(found),
-        "goal": str(moved.rule_goal),
-        "target": moved.target,
-        "rows": n_rows,
-    }
-    return Ending(text, what, code_of(found), {"taken": found})
-
-
-def _write(moved: TableModel, new: str, report: str | None, table: Table) -> None:
-    from setpoint.estimators import save_model
-    from setpoint.report import Header, TextSection
-
+    other = shell.rule_in_file(str(rule)) if in_file else rule
+    moved = stored.moved(table, bounds=bounds, line=line, rule=other, **more)
     with shell.writing(new):
         save_model(moved, new)
-    if report is None:
-        return
-    about = [
-        TextSection("The data", (f"{len(table.frame):,} rows from {table.name}", *table.notes)),
-        TextSection("The model", moved.notes),
-    ]
-    header = Header(table.name, new)
-    with shell.writing(report):
-        moved.classifier.goal_report_.to_html(report, about=about, header=header)
+    found = moved.classifier.goal_report_
+    about = {
+        "The data": (f"{len(table.frame):,} rows from {table.name}", *table.notes),
+        "The model": moved.notes,
+    }
+    write_page(found, report, about, Header(table.name, new))
+    given = found.status == "evaluated"
+    chosen = "that may have chosen the rule" if given else "that the rule was chosen on"
+    return judged(
+        "taken", found, f"the {found.counts.n_rows:,} rows {chosen}", {"target": moved.target},
+        written=wrote(model=new, page=report),
+    )  # fmt: skip

@@ -12,8 +12,8 @@ from click.core import ParameterSource
 
 from setpoint.cli import session as shell
 from setpoint.cli.options import GIVEN, OPTIONS, Command, Option, arguments, settings_option
-from setpoint.tables import TableFile, note
-from setpoint.tasks import FittedTable, goals_near
+from setpoint.goals import Goal
+from setpoint.tables import TableFile, TableModel, goals_near, note
 
 if TYPE_CHECKING:
     from setpoint.guarantees import Guarantee
@@ -103,7 +103,7 @@ def command(
 
                 if not isinstance(error, InfeasibleError):
                     raise
-                ending = _infeasible(error, f"{without_rule}")
+                ending = _infeasible(error, without_rule)
             if ending is None:
                 return
             ending.print(as_json)
@@ -155,10 +155,51 @@ def verdict(report: GoalReport, where: str) -> str:
     return f"{click.style(word, fg=_COLORS[found], bold=True)} on {where}."
 
 
+def judged(
+    name: str,
+    report: GoalReport,
+    where: str,
+    what: Mapping[str, Any],
+    *,
+    before: str = "",
+    written: str = "",
+    at_shell: bool = True,
+    files: Mapping[str, Any] | None = None,
+) -> Ending:
+    """The ending of a command that judges: verdict and report, and the verdict's code."""
+
+    def text() -> str:
+        from setpoint.report import report_text
+
+        first = "\n".join(filter(None, (verdict(report, where), before)))
+        return blocks(first, report_text(report, at_shell=at_shell), written)
+
+    facts = {"status": status_of(report), "goal": report.goal, "rows": report.counts.n_rows}
+    return Ending(text, {**facts, **what}, code_of(report), {name: report}, files=files)
+
+
+def blocks(*parts: str) -> str:
+    """The parts that there are, with an empty line between them."""
+    return "\n\n".join(filter(None, parts))
+
+
 def wrote(**files: str | None) -> str:
     """Which files were written, as the last line; "" without any."""
     each = [f"the {what} to {path}" for what, path in files.items() if path is not None]
     return f"Wrote {' and '.join(each)}." if each else ""
+
+
+def write_page(
+    report: GoalReport, path: str | None, about: Mapping[str, Sequence[str]], header: Header
+) -> None:
+    """The page of a report, if it is asked for, with sentences by their titles."""
+    if path is None:
+        return
+    from setpoint.report import TextSection
+
+    sections = [TextSection(title, tuple(lines)) for title, lines in about.items()]
+    with shell.writing(path):
+        report.to_html(path, about=sections, header=header)
 
 
 def _infeasible(error: InfeasibleError, consequence: str) -> Ending:
@@ -171,7 +212,7 @@ def _infeasible(error: InfeasibleError, consequence: str) -> Ending:
     near = [str(one) for one in goals_near(error, goal)]
     words, certifies = shell.in_shell_words(error.finding), isinstance(error, NotCertifiable)
     if page is not None and path is not None:
-        from setpoint.tasks import write_infeasible_page
+        from setpoint.tables import write_infeasible_page
 
         with shell.writing(path):
             write_infeasible_page(error, goal, path, page.header(), words)
@@ -226,7 +267,6 @@ class Page:
 
     def with_margin(self, judged: GoalReport, searched: GoalReport) -> str:
         """The command that searches with the margin that the report advises; "" without one."""
-        from setpoint.goals import Goal
         from setpoint.report import command_for, stricter_goal
 
         stricter = stricter_goal(judged, Goal.parse(judged.goal), searched)
@@ -256,16 +296,16 @@ def command_text(**changed: str | None) -> str:
     return " ".join(words)
 
 
-def write_fit(fitted: FittedTable, page: Page) -> None:
+def write_fit(fitted: TableModel, page: Page) -> None:
     """Write the model file and the page; the model first, as the page can be made again from it."""
     from setpoint.estimators import save_model
-    from setpoint.tasks import costs_of_constraints, write_page
+    from setpoint.tables import costs_of_constraints, write_page
 
     model, report = page.model, page.path
     costs = costs_of_constraints(fitted) if report else ()
     with shell.writing(model):
-        save_model(fitted.model, model)
-        _note_foreign(fitted.settings.choice.estimator, model)
+        save_model(fitted, model)
+        _note_foreign(fitted.choice.estimator, model)
     if report is None:
         return
     # Advice that moves a bound keeps the one that is meant; certified is what was asked for.
@@ -342,7 +382,6 @@ def certified_json(guarantee: Guarantee | None, holds: bool) -> dict[str, Any] |
 
 def measured_lines(report: GoalReport) -> list[str]:
     """Objective and constraints as measured beside a certificate, a line each."""
-    from setpoint.goals import Goal
     from setpoint.report import shown, unit_of
 
     goal = Goal.parse(report.goal)

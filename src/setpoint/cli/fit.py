@@ -25,31 +25,30 @@ from setpoint.cli.endings import (
 from setpoint.cli.inputs import metric_of, module_file
 from setpoint.cli.options import READING
 from setpoint.errors import InputError
-from setpoint.goals import Goal
-from setpoint.tables import TableFile, note
-from setpoint.tasks import FitSettings, FittedTable, choose_solver, training_solver
+from setpoint.goals import Goal, as_goal
+from setpoint.tables import TableFile, certifying, chosen_on, judged_on, note, training_solver
 
 if TYPE_CHECKING:
-    from setpoint.tasks import TableFit
+    from setpoint.tables import TableModel, Tables
 
 
 # --- What ``setpoint fit`` and ``setpoint train`` print: as text, and as JSON ---------------------
 
 
-def fit_text(fitted: FittedTable, margin: str) -> str:
+def fit_text(fitted: TableModel, margin: str) -> str:
     """What ``setpoint fit`` found, for a terminal."""
     from setpoint.report import report_text
 
     held, guarantee = fitted.held_out, fitted.guarantee
     if guarantee is not None:
-        first = guarantee_line(guarantee, fitted.certifying)
+        first = guarantee_line(guarantee, certifying(fitted))
         lines = [first, "", report_text(fitted.report, at_shell=True), ""]
         if held is not None:
-            lines += [f"Measured beside it on {fitted.where}:", *measured_lines(held), ""]
+            lines += [f"Measured beside it on {judged_on(fitted)}:", *measured_lines(held), ""]
         return "\n".join(lines)
     chosen = None if held is None else fitted.report
     report = report_text(fitted.judged, chosen, at_shell=True)
-    lines = [verdict(fitted.judged, fitted.where), "", report, ""]
+    lines = [verdict(fitted.judged, judged_on(fitted)), "", report, ""]
     if margin:
         lines += [f"To search with the margin:\n  {margin}", ""]
     lines += _searched(fitted)
@@ -59,13 +58,13 @@ def fit_text(fitted: FittedTable, margin: str) -> str:
     return "\n".join(lines)
 
 
-def _searched(fitted: FittedTable) -> list[str]:
+def _searched(fitted: TableModel) -> list[str]:
     """What a search among models found, where the report on rows held out cannot say it."""
     found = (fitted.report.section(name) for name in ("models", "adaptive"))
     summary = next((one for one in found if one is not None), None)
     if summary is None or fitted.held_out is None:
         return []
-    where = fitted.chosen_on
+    where = chosen_on(fitted)
     wrapped = (
         textwrap.fill(line, 79, initial_indent="  ", subsequent_indent="    ")
         for line in summary.lines()
@@ -73,19 +72,19 @@ def _searched(fitted: FittedTable) -> list[str]:
     return [f"{summary.title}, on {where}", *wrapped, ""]
 
 
-def fit_dict(goal: Goal, fitted: FittedTable) -> dict[str, Any]:
+def fit_dict(goal: Goal, fitted: TableModel) -> dict[str, Any]:
     """What ``setpoint fit`` found, but for its reports, for JSON."""
-    settings, roles, choice = fitted.settings, fitted.roles, fitted.settings.choice
+    roles, choice = fitted.roles, fitted.choice
     guarantee = fitted.guarantee
     return {
         "status": status_of(fitted.judged) if guarantee is None else guarantee.state,
         "goal": str(goal),
-        "metric": None if settings.metric is None else settings.metric.name,
-        "target": settings.target,
+        "metric": None if fitted.metric is None else fitted.metric.name,
+        "target": fitted.target,
         "positive": fitted.report.counts.positive,
         "classes": dict(fitted.classes),
         "rows": {
-            "fitted": fitted.n_fitted,
+            "fitted": fitted.fitted_rows,
             "held_out": fitted.n_held_out,
             "certifying": 0 if guarantee is None else guarantee.rows,
         },
@@ -96,7 +95,7 @@ def fit_dict(goal: Goal, fitted: FittedTable) -> dict[str, Any]:
         "estimator": choice.estimator,
         "module": choice.module,
         "candidates": fitted.candidates,
-        "seed": settings.random_state,
+        "seed": fitted.random_state,
         "columns": {
             "features": {c.name: c.kind for c in roles.features},
             "decides_on": {c.name: c.kind for c in roles.decides_on},
@@ -110,6 +109,13 @@ def fit_dict(goal: Goal, fitted: FittedTable) -> dict[str, Any]:
 # --- What ``setpoint fit`` and ``setpoint train`` do with their options ---------------------------
 
 
+_PARAMETERS = (
+    "target", "pos_label", "confidence", "judge_by", "sensitive", "drop", "decide_on", "baseline",
+    "randomized", "test_size", "test_by", "solver", "estimator", "random_state",
+    "baseline_threshold", "surrogate_groups",
+)  # fmt: skip
+
+
 def _fit(
     data: str,
     goal: Goal,
@@ -118,40 +124,25 @@ def _fit(
     new: str,
     report: str | None,
     explore: str | None = None,
-    confidence: float | None,
-    certification_size: float | None = None,
-    uncertified: str | None = None,
-    strict: bool = False,
     **asked: Any,
 ) -> Ending:
     """Fit on tables in memory, write and print."""
-    from setpoint.tasks import HELD_OUT, prepare_fit, promise_of
+    from setpoint.tables import TableModel, read_tables
 
-    apart = [name for name in ("validation", "certify_on") if name in asked]
+    given = {name: asked.pop(name) for name in _PARAMETERS if name in asked}
     reading, files = asked.pop("reading"), asked.pop("datasets")
-    names: dict[str, Any] = {name: asked.pop(name) for name in apart}
-    tables: dict[str, Any] = {name: TableFile(path, **reading) for name, path in names.items()}
-    promise = promise_of(
-        goal, confidence, judge_by=asked["judge_by"], certify_on=names.get("certify_on"),
-        certification_size=certification_size, uncertified=uncertified, strict=strict,
-    )  # fmt: skip
-    more: dict[str, Any] = {name: asked.pop(name) for name in ("judge_by", "skip_unlabelled")}
-    settings = _wanted(
-        own=own, confidence=promise, test_size=asked.pop("test_size"),
-        held_out=HELD_OUT if promise is None else 0.0, validation="validation" in tables, **asked,
-    )  # fmt: skip
-    prepared = prepare_fit(
-        TableFile(data, **reading), goal, settings, datasets=files, **more, **tables
-    )
-    paths: dict[str, Any] = {
-        "data": data,
-        "model": new,
-        "report": report,
-        "datasets": {name: file.path for name, file in files.items()},
-        **names,
+    apart: dict[str, Any] = {
+        name: asked.pop(name) for name in ("validation", "certify_on") if name in asked
     }
+    tables: dict[str, Any] = {name: TableFile(path, **reading) for name, path in apart.items()}
+    skip = asked.pop("skip_unlabelled")
+    wanted = TableModel(goal if own is None else own, parameters=asked, **given)
+    source = TableFile(data, **reading)
+    read = read_tables(wanted, source, datasets=files, skip_unlabelled=skip, **tables)
+    paths: dict[str, Any] = {"data": data, "model": new, "report": report, **apart}
+    paths["datasets"] = {name: file.path for name, file in files.items()}
     paths |= {} if explore is None else {"explore": explore}
-    return _finish(prepared, data, new, report, explore, paths)
+    return _finish(wanted, read, data, new, report, explore, paths)
 
 
 def _worded(report: Any) -> Any:
@@ -161,41 +152,9 @@ def _worded(report: Any) -> Any:
     return replace(report, warnings=tuple(map(shell.in_shell_words, report.warnings)))
 
 
-def _wanted(
-    *,
-    own: Any,
-    confidence: Any,
-    target: str,
-    pos_label: str | None,
-    sensitive: tuple[str, ...],
-    drop: tuple[str, ...],
-    baseline: str | None,
-    test_size: float | None,
-    test_by: str | None,
-    held_out: float,
-    validation: bool,
-    randomized: bool = False,
-    decide_on: tuple[str, ...] | None = None,
-    estimator: str | None = None,
-    random_state: int = 0,
-    solver: str = "auto",
-    **parameters: Any,
-) -> FitSettings:
-    """The settings of the fit, where they fit together."""
-    choice = choose_solver(
-        solver, own_metric=own is not None, estimator=estimator, randomized=randomized,
-        decide_on=decide_on, validation=True if validation else None, **parameters,
-    )  # fmt: skip
-    return FitSettings(
-        target, pos_label, choice, sensitive, drop, decide_on, baseline,
-        parameters.get("baseline_threshold"), randomized,
-        held_out if test_size is None else test_size, test_by, random_state, own,
-        tuple(parameters.get("surrogate_groups", ())), confidence,
-    )  # fmt: skip
-
-
 def _finish(
-    prepared: TableFit,
+    fitted: TableModel,
+    read: Tables,
     data: str,
     model: str,
     report: str | None,
@@ -205,23 +164,23 @@ def _finish(
     """Fit and write."""
     from setpoint.cli.choose import explore_infeasible, write_explorer
     from setpoint.search import InfeasibleError
-    from setpoint.tasks import explore_fit
+    from setpoint.tables import explore_fit, fit_tables
 
-    session, goal = shell.current(), prepared.goal
+    session, goal = shell.current(), read.goal
     again: dict[str, str | None] = {"goal": "{goal}", "judge_by": None}
-    held_out = again if prepared.settings.test_size > 0 else again | {"test_size": None}
+    held_out = again if fitted.share_held_out > 0 else again | {"test_size": None}
     page = session.page = Page(
-        report, data, model, command_text(**again), command_text(**held_out), prepared.cautions,
+        report, data, model, command_text(**again), command_text(**held_out), fitted.cautions,
         paths,
     )  # fmt: skip
     try:
-        fitted = prepared.run()
+        fit_tables(fitted, read)
     except InfeasibleError as error:
         error.goal = goal
         if explore is not None:
             explore_infeasible(error, goal, explore, page)
         raise
-    fitted = replace(fitted, report=_worded(fitted.report), held_out=_worded(fitted.held_out))
+    fitted.report, fitted.held_out = _worded(fitted.report), _worded(fitted.held_out)
     write_fit(fitted, page)
     if explore is not None:
         try:
@@ -283,8 +242,6 @@ def fit(data: str, goal: str, decide_on: tuple[str, ...], **asked: Any) -> Endin
     says what is reachable and writes no model. 'setpoint train' trains the model itself for the
     goal.
     """
-    from setpoint.goals import as_goal
-
     wanted = as_goal(goal)
     if wanted.is_blackbox:
         raise shell.CommandError(
@@ -327,8 +284,6 @@ def train(
     current folder and then where Python looks; it is given the columns that its parameters
     name, dropped ones too. Ctrl-C ends its search, and the best so far is written.
     """
-    from setpoint.goals import as_goal
-
     if (goal is None) == (metric is None):
         what = "one of the two is needed" if metric is None else "they are not taken together"
         raise click.UsageError(

@@ -13,23 +13,24 @@ import click
 from setpoint.cli import session as shell
 from setpoint.cli.endings import (
     Ending,
+    blocks,
     certified_before,
     certified_json,
-    code_of,
     command,
-    status_of,
-    verdict,
+    judged,
+    write_page,
     wrote,
 )
 from setpoint.cli.inputs import metric_for, module_file, opened, opened_with
-from setpoint.cli.options import READING, Option, level_of
+from setpoint.cli.options import OPTIONS, READING, Option, level_of
+from setpoint.goals import as_goal
 from setpoint.tables import TableFile, only_one_stdin, step, warnings_as_notes
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from setpoint.comparing import ModelComparison
-    from setpoint.report import Entry, GoalReport, Header, TextSection
+    from setpoint.report import Entry
     from setpoint.tables import Table
 
 
@@ -44,7 +45,12 @@ _OF_MODEL = {
     "unknown_group": "--new-groups",
     "skip_unlabelled": "--skip-unlabelled",
 }
-_OF_TABLES = {"pos_label": "--positive", "sensitive": "--sensitive", "weight": "--weight"}
+_OF_TABLES = {
+    "pos_label": "--positive goes with --prediction, a column of decisions",
+    "sensitive": "--sensitive goes with --prediction, a column of decisions",
+    "weight": "--weight goes with --prediction, a column of decisions",
+    "defer_label": "--set defer-label goes with --prediction: a model file knows its own",
+}
 """Options that go with a model file, and those that go with ``--prediction``."""
 
 
@@ -79,21 +85,16 @@ def evaluate(
     that it fails, and 4 if it is too close to call (--accept too-close makes that 0).
     """
     if prediction is not None:
-        paths = [path for path in (model, data, *tables) if path is not None]
-        of_model = {name: asked.pop(name, None) for name in _OF_MODEL}
         for name, option in _OF_MODEL.items():
-            if of_model[name] not in (None, False, (), "raise"):
+            if asked.pop(name, None) not in (None, False, (), "raise"):
                 raise shell.CommandError(
                     f"{option} is for a model file, and --prediction names decisions"
                 )
+        paths = [path for path in (model, data, *tables) if path is not None]
         return _evaluate_tables(paths, prediction=prediction, **asked)
-    for name, option in _OF_TABLES.items():
-        if asked.pop(name):
-            raise shell.CommandError(f"{option} goes with --prediction, a column of decisions")
-    if "defer_label" in asked:
-        raise shell.CommandError(
-            "--set defer-label goes with --prediction: a model file knows its own"
-        )
+    for name, words in _OF_TABLES.items():
+        if asked.pop(name, None):
+            raise shell.CommandError(words)
     if data is None or tables or _is_many(data):
         _refuse_many(data, tables)
     return _evaluate_model(model, data, **asked)
@@ -110,22 +111,25 @@ def _evaluate_model(
     **asked: Any,
 ) -> Ending:
     """Judge a model file by a table."""
-    from setpoint.report import Header, TextSection
+    from setpoint.report import Header
 
     shell.check_files(module_file(metric))
     stored, table, more = opened_with(model, data, **asked)
     own = metric_for(stored, metric, lower_is_better, takes)
     found = stored.evaluate(table, **more | ({} if own is None else {"goal": own}))
-    about = [
-        TextSection("The data", (f"{len(table.frame):,} rows from {table.name}", *table.notes)),
-        TextSection("The model and the rows it was fitted on", stored.notes),
-    ]
+    rows = f"{len(table.frame):,} rows"
+    about = {
+        "The data": (f"{rows} from {table.name}", *table.notes),
+        "The model and the rows it was fitted on": stored.notes,
+    }
+    write_page(found, report, about, Header(table.name, model))
     promised = stored.guarantee, stored.certified_holds
     files = shell.named_files()
     del files["tables"]
-    return _ending(
-        found, stored.target, report, about, Header(table.name, model), files,
-        certified_json(*promised), certified_before(*promised),
+    what = {"target": stored.target, "guarantee": certified_json(*promised)}
+    return judged(
+        "evaluated", found, rows, what, at_shell=False, files=files,
+        before=certified_before(*promised), written=wrote(page=report),
     )  # fmt: skip
 
 
@@ -133,8 +137,7 @@ def _evaluate_tables(
     paths: Sequence[str], *, report: str | None, goal: str | None, target: str | None, **asked: Any
 ) -> Ending:
     """Judge decisions that are a column of tables."""
-    from setpoint.goals import as_goal
-    from setpoint.report import Header, TextSection
+    from setpoint.report import Header
     from setpoint.tables import evaluate_tables
 
     if goal is None or target is None:
@@ -143,40 +146,14 @@ def _evaluate_tables(
     meant = as_goal(goal)
     shell.check_files({f"TABLES {i}": path for i, path in enumerate(paths, 1)})
     found, name = evaluate_tables(paths, meant, target=target, **asked)
-    lines = (f"{found.counts.n_rows:,} rows from {name}", *shell.current().notes)
-    sets = shell.named_files()["datasets"]
-    files = {"tables": paths, "report": report, "datasets": sets}
-    return _ending(found, target, report, [TextSection("The data", lines)], Header(name), files)
-
-
-def _ending(
-    found: GoalReport,
-    target: str,
-    page: str | None,
-    about: Sequence[TextSection],
-    header: Header,
-    files: dict[str, Any],
-    guarantee: Any = None,
-    before: str = "",
-) -> Ending:
-    """Write the page; the verdict's code."""
-    n_rows = found.counts.n_rows
-    if page is not None:
-        with shell.writing(page):
-            found.to_html(page, about=about, header=header)
-
-    def text() -> str:
-        first = "\n".join(filter(None, (verdict(found, f"{n_rows:,} rows"), before)))
-        return "\n\n".join(filter(None, (first, str(found), wrote(page=page))))
-
-    what = {
-        "status": status_of(found),
-        "goal": found.goal,
-        "target": target,
-        "rows": n_rows,
-        "guarantee": guarantee,
-    }
-    return Ending(text, what, code_of(found), {"evaluated": found}, files=files)
+    rows = f"{found.counts.n_rows:,} rows"
+    about = {"The data": (f"{rows} from {name}", *shell.current().notes)}
+    write_page(found, report, about, Header(name))
+    files = {"tables": paths, "report": report, "datasets": shell.named_files()["datasets"]}
+    return judged(
+        "evaluated", found, rows, {"target": target, "guarantee": None}, at_shell=False,
+        files=files, written=wrote(page=report),
+    )  # fmt: skip
 
 
 def _is_many(path: str) -> bool:
@@ -265,34 +242,30 @@ def compare(
         from setpoint.inputs import atomic_write
 
         with shell.writing(changed):
-            text = _changed(found, table).to_csv(index=False, lineterminator="\n")
-            atomic_write(changed, text.encode("utf-8"))
+            rows = _changed(found, table).to_csv(index=False, lineterminator="\n")
+            atomic_write(changed, rows.encode("utf-8"))
     if report is not None:
         from setpoint.report import Header
 
         with shell.writing(report):
-            found.to_html(report, header=Header(data, f"A: {model_a}, B: {model_b}"))
+            header = Header(data, f"A: {model_a}, B: {model_b}")
+            found.to_html(report, header=header)
 
-    def printed_text() -> str:
+    def text() -> str:
         from setpoint.comparing import headline, lines_of
         from setpoint.report import printed
 
         words, mark = headline(found), len(found.verdict)
         first = click.style(words[:mark], fg=_COLORS.get(found.verdict, "yellow"), bold=True)
         who = {"A, of today": model_a, "B, the candidate": model_b}
-        files = [path for path in (picture, changed, report) if path is not None]
-        return "\n".join(
-            [
-                first + words[mark:],
-                printed("\n".join(lines_of(found, who))),
-                *(["", f"Wrote {', '.join(files)}."] if files else []),
-            ]
-        )
+        body = printed("\n".join(lines_of(found, who)))
+        written = ", ".join(path for path in (picture, changed, report) if path is not None)
+        return blocks(f"{first}{words[mark:]}\n{body}", f"Wrote {written}." if written else "")
 
     files = {name: path for name, path in shell.named_files().items() if path is not None}
     code = _CODES.get(found.verdict, shell.TOO_CLOSE)
     what, reports = _compared(found), {name.lower(): r for name, r in found.reports.items()}
-    return Ending(printed_text, what | {"target": today.target}, code, reports, files=files)
+    return Ending(text, what | {"target": today.target}, code, reports, files=files)
 
 
 def _changed(found: ModelComparison, table: Table) -> pd.DataFrame:
@@ -383,8 +356,6 @@ def plan(
     take no part in the fit. The exit code is 3 if the decisions do not meet a bound: then no
     number of rows certifies it.
     """
-    from setpoint.goals import as_goal
-
     wanted = as_goal(goal)
     _check(data, rates, **asked)
     model = asked.pop("model")
@@ -409,45 +380,36 @@ def plan(
         shell.draw(picture, RowsNeededDisplay(found).plot)
     met = found.rows is not None
     return Ending(
-        lambda: "\n\n".join(filter(None, (str(found), wrote(picture=picture)))),
+        lambda: blocks(str(found), wrote(picture=picture)),
         {"status": "planned" if met else "not met", "plan": found.to_dict()},
         shell.SHOWN if met else shell.FAILED,
     )
 
 
-def _check(
-    data: str | None,
-    rates: Sequence[str],
-    *,
-    target: str | None,
-    prediction: str | None,
-    model: str | None,
-    pos_label: str | None,
-    **_: Any,
-) -> None:
+def _check(data: str | None, rates: Sequence[str], **asked: Any) -> None:
     """Where the assumed values come from: exactly one place."""
+    named = {name: asked[name] for name in ("target", "prediction", "model", "pos_label")}
+    target, prediction, model, pos_label = named.values()
+    wrong = ""
     if (data is None) == (not rates):
-        raise shell.CommandError(
+        wrong = (
             "name a table with labels and decisions, or state rates with --rate prior=0.1 and so "
             "on: one of the two is wanted"
         )
-    if rates:
-        named = {
-            "--target": target, "--prediction": prediction, "--model": model,
-            "--positive": pos_label,
-        }  # fmt: skip
-        for option, value in named.items():
-            if value is not None:
-                raise shell.CommandError(f"{option} belongs to a table, and --rate needs none")
+    elif rates:
+        for name in (name for name, value in named.items() if value is not None):
+            wrong = wrong or f"{OPTIONS[name].flags[-1]} belongs to a table, and --rate needs none"
     elif (prediction is None) == (model is None):
-        raise shell.CommandError(
+        wrong = (
             "the decisions on the rows of DATA come from a column, --prediction COL, or from a "
             "model file, --model FILE: one of the two is wanted"
         )
     elif prediction is not None and target is None:
-        raise shell.CommandError("name the column with the labels, --target COL")
+        wrong = "name the column with the labels, --target COL"
     elif model is not None and pos_label is not None:
-        raise shell.CommandError("--positive: the model file knows the positive class")
+        wrong = "--positive: the model file knows the positive class"
+    if wrong:
+        raise shell.CommandError(wrong)
 
 
 def _stated(texts: Sequence[str]) -> dict[str, Any]:

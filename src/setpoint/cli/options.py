@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from setpoint.errors import SetpointError, nearest
 from setpoint.solvers import SOLVERS
-from setpoint.tasks import MODULES, SURROGATES
+from setpoint.tables import MODULES, SURROGATES
 
 # --- Values as they are written at a shell --------------------------------------------------------
 

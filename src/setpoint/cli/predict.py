@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from glob import has_magic
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -14,21 +13,12 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from setpoint.cli import session as shell
-from setpoint.cli.endings import (
-    Ending,
-    Page,
-    code_of,
-    command,
-    command_text,
-    status_of,
-    verdict,
-    wrote,
-)
+from setpoint.cli.endings import Ending, Page, command, command_text, judged, write_page, wrote
 from setpoint.cli.inputs import opened, opened_with
 from setpoint.cli.options import READING
+from setpoint.goals import as_goal
 from setpoint.inputs import whole_file
-from setpoint.tables import columns_named, note, step
-from setpoint.tasks import counted
+from setpoint.tables import columns_named, counted, note, step
 
 if TYPE_CHECKING:
     from setpoint.tables import TableModel
@@ -67,23 +57,22 @@ def predict_many(
     files = outputs_of(data, output)
     Path(output).mkdir(exist_ok=True)
     session = shell.current()
-    there = [path for path, out in files.items() if out.exists() and not overwrite]
-    todo = {path: out for path, out in files.items() if path not in there}
+    todo = {path: out for path, out in files.items() if overwrite or not out.exists()}
+    there = [path for path in files if path not in todo]
     if there:
         note(
             f"{len(there):,} of {len(files):,} files are in {output} already and stay: "
             f"{_some(there)}; --overwrite decides them anew"
         )
     failed, n_rows = list[str](), 0
-    with _progress(len(files)) as tell:
+    with shell.progress("deciding") as tell:
         for number, (path, out) in enumerate(todo.items(), 1 + len(there)):
             session.check()
             session.expect(str(out))
+            so_far = f"file {number:,} of {len(files):,}: {path}; "
 
-            def rows_so_far(
-                n: int, number: int = number, path: str = path, before: int = n_rows
-            ) -> None:
-                tell(number, path, before + n, False)
+            def rows_so_far(n: int, so_far: str = so_far, before: int = n_rows) -> None:
+                tell(f"{so_far}{before + n:,} rows in all", False)
 
             try:
                 n_rows += _decide(model, path, out, keep, reading, rows_so_far)
@@ -96,7 +85,7 @@ def predict_many(
                 color = click.style("error:", fg="red", bold=True)
                 click.echo(f"{color} {path}: {shell.message_of(error)}", err=True)
                 continue
-            tell(number, path, n_rows, True)
+            tell(f"{so_far}{n_rows:,} rows in all", True)
     n = len(todo) - len(failed)
     click.echo(f"Wrote {n:,} {'file' if n == 1 else 'files'} with {n_rows:,} rows to {output}.")
     if failed:
@@ -214,30 +203,9 @@ def _decide_batches(
     return n_rows
 
 
-@contextmanager
-def _progress(n_files: int) -> Iterator[Callable[[int, str, int, bool], None]]:
-    """What a terminal shows: files and rows."""
-    if not sys.stderr.isatty():
-        yield lambda _number, _path, _rows, _done: None
-        return
-    from rich.console import Console
-
-    console = Console(stderr=True, highlight=False)
-    with console.status("deciding") as status:
-
-        def tell(number: int, path: str, n_rows: int, done: bool) -> None:
-            text = f"file {number:,} of {n_files:,}: {path}; {n_rows:,} rows in all"
-            status.update(console.render_str(text, markup=False))
-            if done:
-                console.print(text, style="dim", markup=False)
-
-        yield tell
-
-
-def _some(paths: Sequence[str] | Mapping[str, Any]) -> str:
-    names = list(paths)
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+def _some(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _SHOWN:,} more" if len(paths) > _SHOWN else ""
+    return ", ".join(paths[:_SHOWN]) + more
 
 
 # --- ``setpoint predict``: decisions for the rows of a table --------------------------------------
@@ -428,7 +396,6 @@ def solve(
     a pass or a few; none is loaded. There are two classes, and the score is higher for the
     positive one. If no rule meets the goal, it says what is reachable and writes no rule.
     """
-    from setpoint.goals import as_goal
     from setpoint.inputs import refers_to_positive
     from setpoint.search import InfeasibleError
     from setpoint.tables import solve_tables
@@ -440,11 +407,11 @@ def solve(
     page = session.page = Page(report, name, "", command_text(goal="{goal}"), "", ())
     passes: list[str] = []
     try:
-        with passes_shown() as tell:
+        with shell.progress("counting the rows") as tell:
 
             def watch(done: object) -> None:
                 passes.append(str(done))
-                tell(passes[-1])
+                tell(passes[-1], True)
 
             found, name = solve_tables(
                 tables, wanted, decide_on=decide_on or None, tol=tol, exact=exact,
@@ -460,41 +427,13 @@ def solve(
     if rule is not None:
         with shell.writing(rule), whole_file(rule) as file:
             file.write((found.rule.to_json() + "\n").encode("utf-8"))
-    if report is not None:
-        from setpoint.report import TextSection
-
-        about = [TextSection("The data", (f"{rows} from {name}",))]
-        with shell.writing(report):
-            solved.to_html(report, about=about, header=page.header())
-
-    def text() -> str:
-        from setpoint.report import report_text
-
-        first = verdict(solved, f"the {rows} that the rule was chosen on")
-        body, last = report_text(solved, at_shell=True), wrote(rule=rule, page=report)
-        return "\n\n".join(filter(None, (first, body, last)))
-
+    write_page(solved, report, {"The data": (f"{rows} from {name}",)}, page.header())
     what = {
-        "status": status_of(solved),
-        "goal": str(wanted),
         "target": asked["target"],
         "score": asked["score"],
         "positive": positive,
-        "rows": solved.counts.n_rows,
         "passes": passes,
         "rule": json.loads(found.rule.to_json()),
     }
-    return Ending(text, what, code_of(solved), {"solved": solved})
-
-
-@contextmanager
-def passes_shown() -> Iterator[Callable[[str], None]]:
-    """Called after each pass: a line for it if stderr is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _text: None
-        return
-    from rich.console import Console
-
-    console = Console(stderr=True, highlight=False)
-    with console.status("counting the rows"):
-        yield lambda text: console.print(text, style="dim", markup=False)
+    where = f"the {rows} that the rule was chosen on"
+    return judged("solved", solved, where, what, written=wrote(rule=rule, page=report))

@@ -9,7 +9,6 @@ import os
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -133,7 +132,12 @@ def message_of(error: BaseException) -> str:
     if isinstance(error, click.ClickException):
         return _usage(error)
     if isinstance(error, SetpointError):
-        return in_shell_words(error.finding) + _hint(error)
+        text = in_shell_words(error.finding)
+        if isinstance(error, MetricError) and "pos_label" in str(error):  # scikit-learn takes 1
+            text += (
+                "; wrap it in a function of your own that names the positive label (pos_label=...)"
+            )
+        return text
     if isinstance(error, ImportError) and "pip install" in str(error):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
@@ -146,13 +150,6 @@ def message_of(error: BaseException) -> str:
     return f"unexpected {kind}{': ' if text else ''}{text}; setpoint --debug COMMAND shows where"
 
 
-def _hint(error: BaseException) -> str:
-    """What to do where a metric of scikit-learn takes 1 for the positive label."""
-    if not isinstance(error, MetricError) or "pos_label" not in str(error):
-        return ""
-    return "; wrap it in a function of your own that names the positive label (pos_label=...)"
-
-
 def _usage(error: click.ClickException) -> str:
     out = error.format_message()
     if isinstance(error, click.NoSuchOption) and error.option_name in _GROUPS:
@@ -161,22 +158,6 @@ def _usage(error: click.ClickException) -> str:
     if isinstance(error, click.UsageError) and context is not None:
         out = f"{out.rstrip('.')}; see {context.command_path} --help"
     return out
-
-
-def report_error(error: BaseException, debug: bool, more: str = "") -> None:
-    """Write an error to stderr, with its traceback if asked for, and what else there is to say."""
-    if debug:
-        traceback.print_exception(error, file=sys.stderr)
-    text = message_of(error) + (f"; {more}" if more else "")
-    color = False if os.environ.get("NO_COLOR") else None  # no context says so any more
-    click.echo(f"{click.style('error:', fg='red', bold=True)} {text}", err=True, color=color)
-
-
-def silence(stream_number: int) -> None:
-    """Let nothing more go to a stream that cannot be written to, not even at exit."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, stream_number)
-    os.close(null)
 
 
 # --- What one run of a command has done so far: for its last words --------------------------------
@@ -210,7 +191,8 @@ class Session(logging.Handler):
         elif record.levelno >= logging.INFO and not self.interrupted:
             text = in_shell_words(record.getMessage())
             if text not in self.notes:
-                self.notes.append(text)
+                if record.name == LOG.name:
+                    self.notes.append(text)
                 click.echo(f"{click.style('note:', fg='yellow')} {text}", err=True)
 
     def _show_step(self, name: str, record: logging.LogRecord) -> None:
@@ -267,31 +249,46 @@ class Session(logging.Handler):
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Hear what is logged; take note of Ctrl-C, and raise KeyboardInterrupt as usual."""
-        level = LOG.level
-        LOG.setLevel(logging.DEBUG)
-        LOG.addHandler(self)
-        try:
-            with self._hearing_signals():
-                yield
-        finally:
-            LOG.removeHandler(self)
-            LOG.setLevel(level)
-
-    @contextmanager
-    def _hearing_signals(self) -> Iterator[None]:
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
 
         def heard(_signal: int, _frame: FrameType | None) -> None:
             self.interrupted = True
             raise KeyboardInterrupt
 
-        before = signal.signal(signal.SIGINT, heard)
+        levels = {LOG: logging.DEBUG, logging.getLogger("setpoint.compiled"): logging.INFO}
+        before = {log: log.level for log in levels}
+        for log, level in levels.items():
+            log.setLevel(level)
+            log.addHandler(self)
+        alone = threading.current_thread() is not threading.main_thread()
+        handler = None if alone else signal.signal(signal.SIGINT, heard)
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, before)
+            if not alone:
+                signal.signal(signal.SIGINT, handler)
+            for log, level in before.items():
+                log.removeHandler(self)
+                log.setLevel(level)
+
+
+@contextmanager
+def progress(doing: str) -> Iterator[Callable[[str, bool], None]]:
+    """Called with what is done so far: a terminal shows it, and keeps what is done."""
+    if not sys.stderr.isatty():
+        yield lambda _text, _done: None
+        return
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    with console.status(doing) as status:
+
+        def tell(text: str, done: bool) -> None:
+            if done:
+                console.print(text, style="dim", markup=False)
+            else:
+                status.update(console.render_str(text, markup=False))
+
+        yield tell
 
 
 def asks_json() -> bool:

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli import session as shell
-from setpoint.cli.endings import Ending, certified_before, command, status_of, wrote
+from setpoint.cli.endings import Ending, blocks, certified_before, command, status_of, wrote
 from setpoint.cli.inputs import opened, opened_with
 from setpoint.cli.options import OPTIONS, READING
-from setpoint.goals import Goal
+from setpoint.goals import Goal, Label
 from setpoint.inputs import whole_file
 from setpoint.tables import note, step, warnings_as_notes
 
 if TYPE_CHECKING:
     from setpoint.estimators import Monitor
-    from setpoint.goals import Label
     from setpoint.rules import Rule
     from setpoint.tables import TableModel
 
@@ -61,9 +60,7 @@ def show(model: str, report: str | None, card: bool, trust: tuple[str, ...]) -> 
         return None
     facts = found.to_dict()
     return Ending(
-        lambda: "\n\n".join(
-            filter(None, (printed("\n".join(_text(found, facts))), wrote(page=report)))
-        ),
+        lambda: blocks(printed("\n".join(_text(found, facts))), wrote(page=report)),
         {"status": status_of(found.judged), **facts},
         run={"written": found.written},
     )
@@ -71,70 +68,54 @@ def show(model: str, report: str | None, card: bool, trust: tuple[str, ...]) -> 
 
 def _text(model: TableModel, found: dict[str, Any]) -> Iterator[str]:
     """The facts, in the order of the questions of who finds a file."""
-    from setpoint.report import rule_lines
+    from setpoint.report import entry_lines, headline, lines_of, rule_lines
 
-    facts = model.written
-    when = f"{facts.pop('when', '')[:16].replace('T', ' ')} UTC"
-    versions = ", ".join(f"{name} {version}" for name, version in facts.items())
-    yield from _filled("Model file", "; ".join((model.source, when, versions)))
-    yield from _filled("Goal", found["goal"])
-    if found["judge_by"] != found["goal"]:
-        yield from _filled("Judged by", found["judge_by"])
-    yield from _filled("Target", f"{found['target']}: {_classes(found)}")
-    who = ", ".join(filter(None, (found["family"], found["solver"])))
-    yield from _filled("Scores", f"{found['model']}; the rule is by {who}")
+    judged, written = model.judged, model.written
+    when = f"{written.pop('when', '')[:16].replace('T', ' ')} UTC"
+    versions = ", ".join(f"{name} {version}" for name, version in written.items())
+    labels, positive = [repr(label) for label in found["classes"]], repr(found["positive"])
+    classes = ", ".join(labels)
+    if found["positive"] is not None:
+        other = next(label for label in labels if label != positive)
+        classes = f"positive is {positive}, negative {other}"
     words = {"fitted": "in the fit", "held_out": "held out", "certifying": "that certify"}
-    rows = [f"{n:,} {words[what]}" for what, n in found["rows"].items() if n]
-    yield from _filled("Rows", ", ".join(rows) or f"{model.judged.counts.n_rows:,} judged")
-    if found["datasets"]:
-        yield from _filled("Data sets", ", ".join(found["datasets"]))
-    if found["baseline"]:
-        yield from _filled("Deployed", f"column {found['baseline']}")
+    rows = ", ".join(f"{n:,} {words[what]}" for what, n in found["rows"].items() if n)
+    facts = {
+        "Model file": f"{model.source}; {when}; {versions}",
+        "Goal": found["goal"],
+        "Judged by": "" if found["judge_by"] == found["goal"] else found["judge_by"],
+        "Target": f"{model.target}: {classes}",
+        "Scores": f"{found['model']}; the rule is by "
+        + ", ".join(filter(None, (found["family"], found["solver"]))),
+        "Rows": rows or f"{judged.counts.n_rows:,} judged",
+        "Data sets": ", ".join(found["datasets"]),
+        "Deployed": found["baseline"] and f"column {found['baseline']}",
+    }
+    for title, text in facts.items():
+        yield from _filled(title, text or "")
     rule = rule_lines(model.classifier.goal_report_, model.rule_goal)
     yield from ("", "Rule", *(f"  {line}" for line in rule))
-    yield from ("", *_reached(model))
-    yield from ("", f"Columns that a table needs ({len(model.columns):,})")
-    for kind, names in _by_kind(found["columns"]).items():
-        yield from _filled(kind, ", ".join(names), indent=2)
+    goal = Goal.parse(found["judge_by"])
+    goal = goal if str(goal) == judged.goal else model.rule_goal
+    yield from ("", f"Then, on {found['judged_on']}")
+    yield from _filled("", f"{headline(judged, goal)}.", 2)
+    for entry in lines_of(judged, goal):
+        first, *more = entry_lines(entry)
+        yield from (f"  {first}", *(f"    {text}" for text in more))
+    yield from _filled("", certified_before(model.guarantee, model.certified_holds), 2)
+    columns = found["columns"]
+    yield from ("", f"Columns that a table needs ({len(columns):,})")
+    kinds: dict[str, list[str]] = {}
+    for name, kind in list(columns.items())[:_MOST_COLUMNS]:
+        kinds.setdefault(kind, []).append(name)
+    for kind, names in kinds.items():
+        yield from _filled(kind, ", ".join(names), 2)
+    if len(columns) > _MOST_COLUMNS:
+        yield from _filled("more", f"{len(columns) - _MOST_COLUMNS:,}, which --json lists", 2)
     if model.notes:
         yield from ("", "About the fit")
         for line in model.notes:
-            yield from _filled("", line, indent=2)
-
-
-def _classes(found: dict[str, Any]) -> str:
-    labels = [repr(label) for label in found["classes"]]
-    positive = repr(found["positive"])
-    if found["positive"] is None:
-        return ", ".join(labels)
-    other = next(label for label in labels if label != positive)
-    return f"positive is {positive}, negative {other}"
-
-
-def _reached(model: TableModel) -> Iterator[str]:
-    """The verdict then, and the values."""
-    from setpoint.report import entry_lines, headline, lines_of
-
-    judged = model.judged
-    goal = model.rule_goal if model.judge_by is None else Goal.parse(model.judge_by)
-    goal = goal if str(goal) == judged.goal else model.rule_goal
-    yield f"Then, on {model.judged_on}"
-    yield from _filled("", f"{headline(judged, goal)}.", indent=2)
-    for line in lines_of(judged, goal):
-        first, *more = entry_lines(line)
-        yield from (f"  {first}", *(f"    {text}" for text in more))
-    before = certified_before(model.guarantee, model.certified_holds)
-    if before:
-        yield from _filled("", before, indent=2)
-
-
-def _by_kind(columns: dict[str, str]) -> dict[str, list[str]]:
-    out: dict[str, list[str]] = {}
-    for name, kind in list(columns.items())[:_MOST_COLUMNS]:
-        out.setdefault(kind, []).append(name)
-    if len(columns) > _MOST_COLUMNS:
-        out["more"] = [f"{len(columns) - _MOST_COLUMNS:,}, which --json lists"]
-    return out
+            yield from _filled("", line, 2)
 
 
 def _filled(title: str, text: Any, indent: int = 0) -> list[str]:
@@ -345,9 +326,10 @@ def monitor(
         first = click.style(first, fg="red" if found.alarms_ else "green", bold=True)
         n_rows = len(table.frame)
         more = "" if n_rows == found.n_rows_ else f" {n_rows:,} of them are new."
-        files = filter(None, (wrote(state=state), wrote(picture=picture)))
-        body = "\n".join([first + more, "", f"Goal: {found.goal}", "", *lines])
-        return "\n\n".join([body, *files])
+        return blocks(
+            first + more, f"Goal: {found.goal}", "\n".join(lines),
+            wrote(state=state), wrote(picture=picture),
+        )  # fmt: skip
 
     code = shell.FAILED if found.alarms_ else shell.SHOWN
     what = {"target": stored.target, "new_rows": len(table.frame)}

@@ -34,22 +34,27 @@ from setpoint.report import (
     LEVEL,
     Axis,
     Bar,
+    Cell,
+    Chapter,
+    Document,
     Entry,
-    Figure,
+    Figures,
     GoalReport,
     Header,
     Picture,
+    Prose,
+    Table,
+    Tone,
     Unit,
     aligned,
+    as_page,
     bar_on,
     drawstyle_of,
-    figure_of,
     fitted_on,
     known_line,
     number,
     percent,
     plural,
-    rendered,
     scale_of,
     sentence,
     shortened,
@@ -337,74 +342,79 @@ def _groups(pair: Pair) -> Iterator[list[str]]:
 # --- The page of a comparison: one self-contained HTML file ---------------------------------------
 
 
-_TONES = {BETTER: "shown", WORSE: "fails"}
+_TONES: dict[str | None, Tone] = {BETTER: "shown", WORSE: "fails", OPEN: "open", None: "unknown"}
 _MOST_ROWS = 200
 """Rows that change, in the page."""
 
 
-def page_of_comparison(found: ModelComparison, header: Header | None = None) -> str:
-    """The page as text: HTML without scripts and outside resources."""
-    header = header or Header()
-    rows = next(iter(found.pairs.values())).changes.rows
-    top = (
-        header.table, plural(rows, "row"), datetime.now(UTC).date().isoformat(), header.model,
-        f"setpoint {version('setpoint')}",
-    )  # fmt: skip
+def document_of(found: ModelComparison, header: Header | None = None) -> Document:
+    """The verdict on each other model, part by part, and the rows that change."""
+    header, several = header or Header(), len(found.pairs) > 1
+    rows = plural(next(iter(found.pairs.values())).changes.rows, "row")
     others = found.names[1:]
-    who = others[0] if len(others) == 1 else f"{len(others)} models"
     positive = next(iter(found.reports.values())).counts.positive
-    values = {
-        "header": [text for text in top if text],
-        "headline": f"{who} against {found.names[0]}",
-        "pairs": [_pair(pair, len(found.pairs) > 1) for pair in found.pairs.values()],
-        "notes": [*header.cautions, *found.notes],
-        "goal": str(found.goal),
-        "goal_words": goal_in_words(found.goal, positive),
-        "figures": _figures(found),
-        "rows": _rows(found),
-        "text": text_of(found),
-    }
-    return rendered("models.html.j2", values)
+    notes = Prose([*header.cautions, *found.notes], "list", "cautions")
+    *first, last = [_verdict(pair, several) for pair in found.pairs.values()]
+    return Document(
+        f"{f'{len(others)} models' if several else others[0]} against {found.names[0]}",
+        str(found.goal),
+        goal_in_words(found.goal, positive),
+        [
+            *first,
+            replace(last, blocks=[*last.blocks, notes]),
+            *(_pair(pair, several) for pair in found.pairs.values()),
+            Chapter("What the scores of each could reach", [Figures(_pictures(found), True)]),
+            _rows(found),
+            Chapter("As text", [Prose((text_of(found),), "code")], folded=True),
+        ],
+        top=header.line(datetime.now(UTC).date().isoformat(), version("setpoint"), rows),
+    )
 
 
-def _pair(pair: Pair, several: bool) -> dict[str, Any]:
-    """The first model and another one."""
-    axes = _axes(pair.parts)
-    parts = [_part(part, i == 0, axes) for i, part in enumerate(pair.parts)]
-    word = pair.verdict[0].upper() + pair.verdict[1:]
-    return {
-        "tone": _TONES.get(pair.verdict, "open"),
-        "word": f"{pair.candidate}: {pair.verdict}" if several else word,
-        "why": pair.why,
-        "title": f"{pair.candidate} against {pair.today}" if several else "Part by part",
-        "today": pair.today,
-        "candidate": pair.candidate,
-        "parts": parts,
-        "drawn": any(part["bar"] for part in parts),
-        "level": percent(pair.level),
-        "changes": changes_of(pair),
-        "groups": list(_groups(pair)),
-    }
+def _verdict(pair: Pair, several: bool) -> Chapter:
+    word = f"{pair.candidate}: {pair.verdict}" if several else sentence(pair.verdict)
+    return Chapter("", [Prose((pair.why,))], tone=_TONES[pair.verdict], word=word)
 
 
-def _part(part: Part, is_objective: bool, axes: Mapping[Unit, Axis | None]) -> dict[str, Any]:
+def _pair(pair: Pair, several: bool) -> Chapter:
+    """The first model and another one, part by part."""
+    a, b, axes = pair.today, pair.candidate, _axes(pair.parts)
+    rows = [_part(part, i == 0, axes) for i, part in enumerate(pair.parts)]
+    head = ("Part of the goal", "The difference on an axis", a, b, "Difference", "On new rows")
+    hint = (
+        "The dot is the difference that was counted, by the pairs of decisions. The thick bar is "
+        f"where it is on new rows of the same kind, each end with {percent(pair.level)} "
+        f"confidence. At the upright stroke both are equal; on the shaded side {b} is better."
+    )
+    groups = [[*map(Cell, line)] for line in _groups(pair)]
+    return Chapter(
+        f"{b} against {a}" if several else "Part by part",
+        [
+            Table((*head, f"{b} is"), rows, "parts"),
+            Prose([hint] if any(row[1].bar for row in rows) else (), "hint"),
+            Prose(changes_of(pair), "each"),
+            Table(("Group", "Rows", "Change", "Wins", "Losses"), groups,
+                  name="Decisions that change, by group"),
+        ],
+    )  # fmt: skip
+
+
+def _part(part: Part, is_objective: bool, axes: Mapping[Unit, Axis | None]) -> list[Cell]:
     """One row of the table: both values, and the difference on an axis around none."""
     unit, (one, other, gain, limits) = unit_of(part.side), _numbers(part)
     word = (part.verdict or "not measured").removeprefix("shown to be ")
-    said = [e.verdict or "not evaluated" for e in (part.today, part.candidate)]
-    return {
-        "words": sentence(in_words(part.side)),
-        "code": part.today.text,
-        "bar": _bar(part, unit, axes[unit]),
-        "one": one,
-        "other": other,
-        "one_word": "" if is_objective else said[0],
-        "other_word": "" if is_objective else said[1],
-        "gain": gain,
-        "limits": limits,
-        "tone": "unknown" if part.verdict is None else _TONES.get(part.verdict, "open"),
-        "word": word[0].upper() + word[1:],
-    }
+    said = [
+        "" if is_objective else e.verdict or "not evaluated" for e in (part.today, part.candidate)
+    ]
+    return [
+        Cell(sentence(in_words(part.side)), code=part.today.text),
+        Cell(bar=_bar(part, unit, axes[unit])),
+        Cell(one, said[0]),
+        Cell(other, said[1], style="strong"),
+        Cell(gain),
+        Cell(limits or "-", style="limits"),
+        Cell(sentence(word), tone=_TONES[part.verdict]),
+    ]
 
 
 def _axes(parts: Sequence[Part]) -> dict[Unit, Axis | None]:
@@ -441,7 +451,7 @@ def _bar(part: Part, unit: Unit, axis: Axis | None) -> Bar | None:
     return None if bar is None else replace(bar, ends=ends)
 
 
-def _figures(found: ModelComparison) -> list[Figure]:
+def _pictures(found: ModelComparison) -> list[Picture]:
     """The frontiers in one picture, where they can be distinguished."""
     if not found.points or len(found.names) > MOST:
         return []
@@ -457,24 +467,22 @@ def _figures(found: ModelComparison) -> list[Figure]:
         "rows, which flatter it. A dot is the model as it decides; the hollow one is in use. A dot "
         "below its line could decide better by the same scores.",
     )
-    return [figure_of(picture, 1)]
+    return [picture]
 
 
-def _rows(found: ModelComparison) -> dict[str, Any]:
-    """The rows that change, as text."""
-    columns = found.changed
-    n = len(columns["row"])
-    head = list(columns)
-    some = [[_cell(x) for x in columns[name][:_MOST_ROWS].tolist()] for name in head]
-    return {
-        "words": f"{plural(n, 'row')} of these are decided otherwise than by {found.names[0]}.",
-        "head": [name.replace("_", " ", 1) for name in head],
-        "lines": [list(line) for line in zip(*some, strict=True)],
-    }
+def _rows(found: ModelComparison) -> Chapter:
+    """The rows that change."""
+    n = len(found.changed["row"])
+    words = f"{plural(n, 'row')} of these are decided otherwise than by {found.names[0]}."
+    head = [name.replace("_", " ", 1) for name in found.changed]
+    some = [map(_cell, column[:_MOST_ROWS].tolist()) for column in found.changed.values()]
+    table = Table(head, list(zip(*some, strict=True)), name="Rows that change")
+    inside = Chapter(f"Show {len(table.rows)} of them", [table], folded=True)
+    return Chapter("Rows that change", [Prose((words,)), inside] if n else [])
 
 
-def _cell(x: Any) -> str:
-    return number(x) if isinstance(x, float) else shortened(str(x))
+def _cell(x: Any) -> Cell:
+    return Cell(number(x) if isinstance(x, float) else shortened(str(x)))
 
 
 # --- What comparing models found: who is better, by how much --------------------------------------
@@ -629,7 +637,7 @@ class ModelComparison:
         OSError
             If the file cannot be written.
         """
-        atomic_write(path, page_of_comparison(self, header).encode("utf-8"))
+        atomic_write(path, as_page(document_of(self, header)).encode("utf-8"))
 
     def __str__(self) -> str:
         return text_of(self)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         AsFloats,
         Fold,
         TrainedClassifier,
+        Training,
         fit_preprocessor,
         folds_of,
         linear_scores,
@@ -40,26 +41,7 @@ if TYPE_CHECKING:
         order_in_words,
         transformed,
     )
-    from setpoint.estimators.modules import (
-        Progress,
-        as_batch,
-        batch_size_for,
-        build,
-        check_output,
-        device_for,
-        dtype_of,
-        load_bytes,
-        logits,
-        module_of,
-        needed,
-        pack,
-        resident,
-        rows_at_once,
-        scores,
-        seeded,
-        to_bytes,
-        unpack,
-    )
+    from setpoint.estimators.modules import Progress
     from setpoint.estimators.monitoring import Alarm, Monitor, MonitorDisplay
     from setpoint.estimators.persistence import (
         TRUSTED_TYPES,

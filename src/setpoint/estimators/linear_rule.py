@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,11 +18,11 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from setpoint.array_types import Bools, Codes, Floats
 from setpoint.counts import Evidence
 from setpoint.errors import InputError
-from setpoint.estimators import FitData, open_fit
+from setpoint.estimators import FitData, Progress, decide, heard, open_fit
 from setpoint.estimators.base import GoalClassifier, SearchParameters, atomic_fit
 from setpoint.goals import Goal, require_plain
-from setpoint.guarantees import Certification
 from setpoint.inputs import (
+    CheckedData,
     CheckedTable,
     ClassOrder,
     column_names,
@@ -32,9 +32,10 @@ from setpoint.inputs import (
     two_classes,
 )
 from setpoint.parameters import is_integer
+from setpoint.program import LinkedGoal, link
 from setpoint.report import GoalReport, sentence
 from setpoint.rules import Threshold
-from setpoint.search import Found
+from setpoint.search import Found, Limits
 from setpoint.solvers import FAMILIES, Confidence, Solver
 
 # --- Numbers as a model takes them ----------------------------------------------------------------
@@ -354,14 +355,46 @@ def check_confidence(classifier: TrainedClassifier) -> None:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What a training leaves: the model that is chosen, and others that rows may certify."""
+
+    judged: CheckedData
+    """The rows that the rule is found on."""
+    folds: int | None = field(default=None, kw_only=True)
+
+    @property
+    def linked(self) -> LinkedGoal:
+        """The goal over the columns of counts."""
+        return link(self.judged.goal, self.judged.rows.codebook)
+
+    def chosen(self) -> Found:
+        """The model that is kept, with its rule."""
+        raise NotImplementedError
+
+    def models(self, found: Found) -> list[Found]:
+        """The models that are tried on rows that certify, the chosen one among them."""
+        raise NotImplementedError
+
+    def allowed(self, counts: Floats) -> Bools:
+        """Whether rules (m,) decide enough rows, by counts (entries, m)."""
+        return np.ones(counts.shape[1], bool)
+
+    def notes(self, found: Found, certified: bool) -> list[str]:
+        """What the report says of it."""
+        raise NotImplementedError
+
+
 class TrainedClassifier(SearchParameters, GoalClassifier):
-    """A family trains in ``_train``, and sets ``parameters_`` there."""
+    """A family trains in ``_train``: its problem, its solvers, and what they leave."""
 
     parameters_: Any
     pos_label: Any
     preprocessor: Any
+    preprocessor_: Any
+    _in_training: bool = True
+    """Whether the rows that the report counts are those of the training."""
 
-    @atomic_fit
     def fit(
         self,
         X: Any,
@@ -411,8 +444,7 @@ class TrainedClassifier(SearchParameters, GoalClassifier):
         ValueError, TypeError
             If an argument is wrong; the message says what.
         """
-        data = open_fit(
-            self,
+        return self._fitted(
             X,
             y,
             sample_weight=sample_weight,
@@ -421,17 +453,58 @@ class TrainedClassifier(SearchParameters, GoalClassifier):
             datasets=datasets,
             certify_on=certify_on,
         )
-        self._close(data, *self._train(data))
-        order = order_in_words(self._scores(data.X), data.true)
+
+    @atomic_fit
+    def _fitted(self, X: Any, y: Any, /, **given: Any) -> Self:
+        data = open_fit(self, X, y, **given)
+        with Progress(bool(self.verbose), self._most_calls(data)) as progress:
+            limits = Limits(max_seconds=data.limits.seconds, report=progress)
+            training = self._train(data, limits)
+        with heard() as caught:
+            found = training.chosen()
+        rows = data.certifying
+
+        def scored(found: Found) -> Evidence:
+            assert rows is not None
+            return rows.evidence(lambda X: self._scores_by(found.model, X, data.column))
+
+        found, report = decide(
+            training.linked,
+            found,
+            caught,
+            family=self._family,
+            solver=data.solver.name,
+            notes=[*training.notes(found, rows is not None), *limits.notes],
+            folds=training.folds,
+            trace=limits.trace if self._in_training else None,
+            table=training.judged.tables[None],
+            started=data.started,
+            certification=data.certification(
+                self, scored, models=training.models, allowed=training.allowed
+            ),
+        )
+        self.parameters_ = found.model
+        self._close(data, found, self._reported(data, training, found, report))
+        order = order_in_words(self._scores(data.X), data.true) if self._in_training else ""
         if order:
             report = self.goal_report_
             self.goal_report_ = replace(report, warnings=(*report.warnings, order))
         self._sign(data.digests)
         return self
 
-    def _train(self, data: FitData) -> tuple[Found, GoalReport]:
-        """Train the model on checked rows, and decide on its rule."""
+    def _train(self, data: FitData, limits: Limits) -> Training:
+        """Train on checked rows."""
         raise NotImplementedError
+
+    def _most_calls(self, data: FitData) -> int | None:
+        """How many calls the progress counts to, where that is known."""
+        return None
+
+    def _reported(
+        self, data: FitData, training: Any, found: Found, report: GoalReport
+    ) -> GoalReport:
+        """The report with what the family adds, whose attributes are kept."""
+        return report
 
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
         require_plain(
@@ -442,27 +515,16 @@ class TrainedClassifier(SearchParameters, GoalClassifier):
         super()._check_fit(goal, X, solver)
         check_confidence(self)
 
+    def _transformed(self, features: Any, X: Any) -> Any:
+        """Features as the model takes them, of the rows X."""
+        return transformed(self.preprocessor_, features)
+
     def _scores_by(self, model: Any, X: Any, column: str | None) -> Floats:
         """Scores (N,) of rows by a model of the training."""
-        raise NotImplementedError
+        return linear_scores(self._transformed(self._features(X, column), X), model)
 
     def _scores(self, X: Any) -> Floats:
         return self._scores_by(self.parameters_, X, self.baseline_column_)
-
-    def _certification(
-        self,
-        data: FitData,
-        models: Callable[[Found], Sequence[Found]],
-        allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
-    ) -> Certification | None:
-        """How models of the training are certified; None where nothing is promised."""
-        rows = data.certifying
-
-        def scored(found: Found) -> Evidence:
-            assert rows is not None
-            return rows.evidence(lambda X: self._scores_by(found.model, X, data.column))
-
-        return data.certification(self, scored, models=models, allowed=allowed)
 
     def _features(self, X: Any, column: str | None, reset: bool = False) -> Any:
         if column is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, asdict, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -11,27 +11,20 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from setpoint.array_types import Codes, Floats
-from setpoint.counts import Evidence
 from setpoint.errors import InputError
 from setpoint.estimators import (
     FitData,
-    Progress,
     TrainedClassifier,
-    decide,
     fingerprint,
     fit_preprocessor,
     folds_of,
-    heard,
     linear_scores,
-    module_of,
-    most_models,
-    scores,
+    modules,
     transformed,
-    unpack,
 )
 from setpoint.goals import Goal, require_rows_alone
-from setpoint.inputs import CheckedTable, ClassOrder, least_accepted, row_unit
-from setpoint.parameters import SATISFIED, From0OrAuto
+from setpoint.inputs import CheckedTable, least_accepted, row_unit
+from setpoint.parameters import From0OrAuto
 from setpoint.penalty.evolution import MOST_PARAMETERS, polish
 from setpoint.penalty.losses import Loss, Stage, stages_of
 from setpoint.penalty.network import train_network
@@ -40,22 +33,19 @@ from setpoint.penalty.selection import (
     Checkpoint,
     DivergedError,
     HeldOut,
+    PenaltyTraining,
     Pool,
     Seconds,
-    TrainedCandidate,
     TrainingPlan,
     TrainingRows,
     at_margins,
-    best_threshold,
     check_sources,
     pool_state,
     restore_pool,
-    selection_notes,
+    scores_of,
     settled,
 )
-from setpoint.program import link
-from setpoint.report import GoalReport
-from setpoint.search import Found, Limits, StoppedError
+from setpoint.search import Limits, StoppedError
 from setpoint.solvers import WITHOUT_FORMULA, Minibatches, Portfolio, Solver
 
 # --- Linear models by descent on all rows at once, dense or sparse --------------------------------
@@ -212,20 +202,12 @@ _NARROW = (0.3, 0.1)
 """Of the profiled band at last, in positives: of networks, and of linear models."""
 
 
-def prepare(
-    estimator: Any,
-    solver: Solver,
-    goal: Goal,
-    data: CheckedTable,
-    classes: ClassOrder,
-    seed: int,
-    limits: Limits | None = None,
-) -> tuple[TrainingPlan, Any, Codes]:
+def prepare(e: Any, data: FitData, limits: Limits) -> tuple[TrainingPlan, Any, Codes]:
     """What is to be done on rows that are split; the preprocessor, and the rows that choose."""
-    e, limits = estimator, limits or Limits()
+    goal, classes, rows, seed = data.goal, data.classes, data.trained_on, data.key % 2**32
     training, linear = Minibatches.of(e.training), e.module == "linear"
-    fit_on, chosen = _split(e, data, seed)
-    train = data if fit_on is None else data.take(fit_on)
+    fit_on, chosen = _split(e, rows, seed)
+    train = rows if fit_on is None else rows.take(fit_on)
     preprocessor = fit_preprocessor(e.preprocessor, train, classes)
 
     def judged(table: CheckedTable) -> tuple[Tradeoff, TrainingRows, float]:
@@ -242,20 +224,20 @@ def prepare(
         rows = TrainingRows(transformed(preprocessor, table.X), table.labels == 1, table.weight)
         return tradeoff, rows, least
 
-    tradeoff, rows, least = judged(train)
-    chooser = (tradeoff, rows, least) if chosen is None else judged(data.take(chosen))
+    tradeoff, trained, least = judged(train)
+    chooser = (tradeoff, trained, least) if chosen is None else judged(rows.take(chosen))
     plan = TrainingPlan(
         tradeoff,
-        stages_of(solver, _NARROW[linear]),
-        rows,
+        stages_of(data.solver, _NARROW[linear]),
+        trained,
         least,
         Pool(*chooser, limits=limits),
-        settled(training, linear, len(rows)),
+        settled(training, linear, len(trained)),
         seed,
         training.device,
         limits.tick,
     )
-    return plan, preprocessor, np.arange(len(data.labels)) if chosen is None else chosen
+    return plan, preprocessor, np.arange(len(rows.labels)) if chosen is None else chosen
 
 
 def carry_out(estimator: Any, solver: Solver, plan: TrainingPlan) -> None:
@@ -271,7 +253,6 @@ def carry_out(estimator: Any, solver: Solver, plan: TrainingPlan) -> None:
     if not plan.pool.best:
         limit = "seconds" if plan.pool.limits.is_late else None
         raise StoppedError("; ".join(plan.notes) or "there was no candidate", limit=limit)
-    plan.notes.extend(plan.pool.limits.notes)
 
 
 def _split(e: Any, data: CheckedTable, seed: int) -> tuple[Codes | None, Codes | None]:
@@ -309,24 +290,6 @@ def _checkpoint(e: Any, solver: Solver, plan: TrainingPlan) -> Checkpoint | None
         "data": fingerprint(*dict.fromkeys((plan.train, plan.pool.rows))),
     }
     return Checkpoint(e.checkpoint, settings, float(e.checkpoint_every))
-
-
-# --- What training leaves: parameters, and scores by them -----------------------------------------
-
-
-def scores_of(module: Any, parameters: Any, features: Any) -> Floats:
-    """Logits (N,) of features as training took them."""
-    if isinstance(parameters, np.ndarray):
-        return linear_scores(features, parameters)
-    return scores(module_of(module, parameters, features.shape[1]), features, "cpu")
-
-
-def plain(module: Any, parameters: Any) -> Any:
-    """Coefficients and intercept, where a linear model was trained as a network."""
-    if module != "linear" or isinstance(parameters, np.ndarray):
-        return parameters
-    state = {name: tensor.double().numpy() for name, tensor in unpack(parameters).items()}
-    return np.concatenate([np.ravel(state["weight"]), np.ravel(state["bias"])])
 
 
 # --- ExactPenaltyClassifier: a model trained for the goal itself ----------------------------------
@@ -449,58 +412,14 @@ class ExactPenaltyClassifier(TrainedClassifier):
         require_rows_alone(goal, WHOLE)
         super()._check_fit(goal, X, solver)
 
-    def _train(self, data: FitData) -> tuple[Found, GoalReport]:
-        with Progress(bool(self.verbose)) as progress:
-            limits = Limits(max_seconds=data.limits.seconds, report=progress)
-            plan, self.preprocessor_, chosen = prepare(
-                self,
-                data.solver,
-                data.goal,
-                data.trained_on,
-                data.classes,
-                data.key % 2**32,
-                limits,
-            )
-            judged = data.judged.take(data.kept[chosen])
-            plan.pool.beside = at_margins(data, judged, plan.pool.least)
-            carry_out(self, data.solver, plan)
+    def _train(self, data: FitData, limits: Limits) -> PenaltyTraining:
+        plan, self.preprocessor_, chosen = prepare(self, data, limits)
+        judged = data.judged.take(data.kept[chosen])
+        plan.pool.beside = at_margins(data, judged, plan.pool.least)
+        carry_out(self, data.solver, plan)
         self.n_transformed_ = int(plan.train.X.shape[1])
         self.candidates_ = plan.pool.table()
-
-        def scored(candidate: TrainedCandidate) -> tuple[Any, Evidence]:
-            model = plain(self.module, candidate.parameters)
-            return model, judged.evidence({None: scores_of(self.module, model, plan.pool.rows.X)})
-
-        def models(found: Found) -> list[Found]:
-            out = []
-            for candidate in plan.pool.kept[: most_models(found.evidence.n_rows)]:
-                model, rows = scored(candidate)
-                out.append(replace(found, evidence=rows, model=model))
-            return out
-
-        best, evidence = scored(plan.pool.champion)
-        least = plan.pool.least * (1.0 - SATISFIED)
-        with heard() as caught:
-            found = best_threshold(data.goal, evidence, plan.pool, self.on_infeasible)
-        found, report = decide(
-            link(data.goal, evidence.codebook),
-            replace(found, model=best),
-            caught,
-            family="penalty",
-            solver=data.solver.name,
-            notes=[
-                *selection_notes(plan, certified=data.certifying is not None),
-                *plan.notes,
-            ],
-            trace=limits.trace,
-            table=judged.tables[None],
-            started=data.started,
-            certification=self._certification(
-                data, models, lambda counts: counts[1::2].sum(axis=0) >= least
-            ),
-        )
-        self.parameters_ = found.model
-        return found, report
+        return PenaltyTraining(judged, plan, self.module, self.on_infeasible)
 
     # ------------------------------------------------------------------ what is known
     @property
@@ -509,9 +428,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
         self._check_there("module_")
         if isinstance(self.parameters_, np.ndarray):
             raise AttributeError("module_ is not there for `module='linear'`: see coef_")
-        return module_of(self.module, self.parameters_, self.n_transformed_)
+        return modules.module_of(self.module, self.parameters_, self.n_transformed_)
 
-    # ------------------------------------------------------------------ shared steps
     def _scores_by(self, model: Any, X: Any, column: str | None) -> Floats:
-        features = transformed(self.preprocessor_, self._features(X, column))
-        return scores_of(self.module, model, features)
+        return scores_of(self.module, model, self._transformed(self._features(X, column), X))

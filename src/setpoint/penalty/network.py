@@ -10,20 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.errors import InputError
-from setpoint.estimators import (
-    as_batch,
-    build,
-    device_for,
-    dtype_of,
-    load_bytes,
-    logits,
-    pack,
-    resident,
-    scores,
-    seeded,
-    to_bytes,
-    unpack,
-)
+from setpoint.estimators import modules
 from setpoint.penalty.losses import JointPenalty, RefreshBatch, Stage
 from setpoint.penalty.problem import best_cut
 from setpoint.penalty.selection import (
@@ -103,16 +90,18 @@ steps in an epoch so many refreshes in it."""
 
 def train_network(plan: TrainingPlan, module: Any, checkpoint: Checkpoint | None = None) -> None:
     """Run the stages of a plan; candidates in its pool are the bytes of a module's state."""
-    plan = replace(plan, device=device_for(plan.device))
-    made = build(module, plan.train.X.shape[1], plan.seed)
+    plan = replace(plan, device=modules.device_for(plan.device))
+    made = modules.build(module, plan.train.X.shape[1], plan.seed)
     saved = None if checkpoint is None else checkpoint.read()
     made.to(plan.device)
-    train = replace(plan.train, X=resident(plan.train.X, dtype_of(made), plan.device))
+    train = replace(
+        plan.train, X=modules.resident(plan.train.X, modules.dtype_of(made), plan.device)
+    )
     chooser = train.X
     if plan.holds_out:
-        chooser = resident(plan.pool.rows.X, dtype_of(made), plan.device)
+        chooser = modules.resident(plan.pool.rows.X, modules.dtype_of(made), plan.device)
     plan = replace(plan, train=train)
-    first, fresh = 0, to_bytes(made)
+    first, fresh = 0, modules.to_bytes(made)
     if saved is not None:
         restore_pool(plan, saved["pool"])
         first, fresh = saved["stage"], saved["fresh"]
@@ -149,7 +138,7 @@ class _NetworkDescent:
         joint = isinstance(self.loss, JointPenalty)
         self.order = Order((plan.seed, index), plan.train.positive, joint)
         self.module = module
-        self.dtype = dtype_of(module)
+        self.dtype = modules.dtype_of(module)
         self.exact = torch.float64 if self.dtype == torch.float64 else torch.float32
         self.parameters = [p for p in module.parameters() if p.requires_grad]
         s = plan.schedule
@@ -178,7 +167,7 @@ class _NetworkDescent:
         else:
             rng = self.resume(saved)
         while self.epoch < self.max_epochs and not self.is_stale:
-            with seeded(self.plan.seed, self.index, self.epoch):
+            with modules.seeded(self.plan.seed, self.index, self.epoch):
                 if rng is not None:
                     _set_rng(rng, self.device)
                 rng = None
@@ -195,7 +184,7 @@ class _NetworkDescent:
         """Where an earlier stage was best, or the module as built."""
         first = next((s.name for s in self.plan.stages if s.start == "zero"), "")
         known = None if self.stage.start == "zero" else self.plan.pool.best.get(first)
-        load_bytes(self.module, self.fresh if known is None else known.parameters)
+        modules.load_bytes(self.module, self.fresh if known is None else known.parameters)
         self.judge()
         self.look(self.order.refresh_rows(0, 0))
 
@@ -204,7 +193,7 @@ class _NetworkDescent:
         import torch
 
         X = self.plan.train.X
-        z = scores(self.module, X, self.plan.device, rows=rows)
+        z = modules.scores(self.module, X, self.plan.device, rows=rows)
         at = rows if isinstance(rows, slice) else torch.from_numpy(rows).to(self.device)
         self.last[at] = torch.from_numpy(z).to(self.device, self.exact)
         if self.stage.start != "centred":
@@ -240,9 +229,9 @@ class _NetworkDescent:
             w = self.weight[at]
             share = w / w.sum()
         self.optimizer.zero_grad(set_to_none=True)
-        x = as_batch(self.plan.train.X, rows, self.dtype).to(self.device)
+        x = modules.as_batch(self.plan.train.X, rows, self.dtype).to(self.device)
         with torch.autocast("cuda", torch.bfloat16, enabled=self.device.type == "cuda"):
-            z = logits(self.module, x)
+            z = modules.logits(self.module, x)
         z = z.to(self.exact) - self.offset
         slope = self.loss.slope(z.detach(), self.positive[at], at)
         # Not z.backward(gradient): where the first thing to be done there is a product, a
@@ -258,9 +247,9 @@ class _NetworkDescent:
     def judge(self) -> bool:
         """Offer the module as it is; whether it is the best of its stage."""
         pool, name = self.plan.pool, self.stage.name
-        z = scores(self.module, self.chooser, self.plan.device)
+        z = modules.scores(self.module, self.chooser, self.plan.device)
         before = pool.best.get(name)
-        if pool.offer(name, z, lambda: to_bytes(self.module)) is None:
+        if pool.offer(name, z, lambda: modules.to_bytes(self.module)) is None:
             raise DivergedError(self.stage.name)
         return pool.best.get(name) is not before
 
@@ -312,8 +301,8 @@ class _NetworkDescent:
             "step": self.step,
             "stale": self.stale,
             "offset": self.offset,
-            "module": to_bytes(self.module),
-            "optimizer": pack(tensors),
+            "module": modules.to_bytes(self.module),
+            "optimizer": modules.pack(tensors),
             "last": self.last.cpu().numpy(),
             "loss": self.loss.state(),
             "rng": _rng(self.device),
@@ -329,9 +318,9 @@ class _NetworkDescent:
 
         for name in ("epoch", "step", "stale", "offset"):
             setattr(self, name, saved[name])
-        load_bytes(self.module, saved["module"])
+        modules.load_bytes(self.module, saved["module"])
         state: dict[int, dict[str, torch.Tensor]] = {}
-        for name, tensor in unpack(saved["optimizer"]).items():
+        for name, tensor in modules.unpack(saved["optimizer"]).items():
             i, _, k = name.partition(".")
             state.setdefault(int(i), {})[k] = tensor
         whole = self.optimizer.state_dict()

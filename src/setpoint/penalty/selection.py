@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.counts import Evidence, cutoffs
 from setpoint.errors import InputError, SetpointError
-from setpoint.estimators import FitData, batch_size_for, needed
+from setpoint.estimators import FitData, Training, linear_scores, modules, most_models
 from setpoint.goals import Goal, Metric
 from setpoint.guarantees import (
     Promise,
@@ -32,7 +32,7 @@ from setpoint.inputs import (
     check_settings,
     check_writable,
 )
-from setpoint.parameters import Number
+from setpoint.parameters import SATISFIED, Number
 from setpoint.penalty.losses import Coefficients, RefreshBatch, Stage
 from setpoint.penalty.problem import Cut, Lifted, Tradeoff, best_of
 from setpoint.program import link
@@ -205,7 +205,7 @@ def settled(training: Minibatches, linear: bool, n_rows: int) -> Minibatches:
     """How networks, or linear models on many numbers, are trained on so many rows."""
     auto = {
         "max_epochs": min(max(_ROWS_PASSED // n_rows, _FEWEST_EPOCHS), _MOST_EPOCHS),
-        "batch_size": batch_size_for(n_rows),
+        "batch_size": modules.batch_size_for(n_rows),
         "learning_rate": _RATE[linear],
         "weight_decay": _DECAY[linear],
     }
@@ -220,84 +220,112 @@ def settled(training: Minibatches, linear: bool, n_rows: int) -> Minibatches:
 _ROUNDING = 1e-9
 
 
-def best_threshold(
-    goal: Goal, evidence: Evidence, pool: Pool, on_infeasible: Literal["raise", "nearest"]
-) -> Found:
-    """The best threshold on the champion's scores."""
-    outcome = _best_threshold(goal, evidence, pool, on_infeasible)
-    if outcome.status == "optimal":
-        outcome = replace(outcome, status="feasible")
-    champion = pool.champion
-    n_methods = len(pool.best)
-    who = f"{champion.method}, the best of {n_methods} methods;"
-    if n_methods == 1:
-        who = f"{champion.method}:"
-    why = f"{who} {pool.n_offered:,} iterates judged by their best threshold; {outcome.why}"
-    # The threshold is the best one on these scores; of other models nothing is proved.
-    return replace(outcome, certificate=Certificate(), why=why)
+def scores_of(module: Any, parameters: Any, features: Any) -> Floats:
+    """Logits (N,) of features as training took them."""
+    if isinstance(parameters, np.ndarray):
+        return linear_scores(features, parameters)
+    return modules.scores(modules.module_of(module, parameters, features.shape[1]), features, "cpu")
 
 
-def _best_threshold(
-    goal: Goal, evidence: Evidence, pool: Pool, on_infeasible: Literal["raise", "nearest"]
-) -> Found:
-    """The best threshold; where it accepts too few rows, the best that accepts enough."""
-
-    def solved(asked: Goal) -> Found:
-        program = link(asked, evidence.codebook).at(evidence.marginals)
-        program = replace(program, goal=goal)  # what messages name
-        return solve_exact(program, evidence, randomized=False, on_infeasible=on_infeasible)
-
-    try:
-        free = solved(goal)
-    except InfeasibleError as error:
-        who = (
-            f"none of the {pool.n_offered:,} iterates that were trained was found to meet the goal"
-        )
-        raise not_found(error, who, "thresholds") from None
-    accepted = float(free.confusion.counts[:, :, 1].sum())
-    if accepted >= pool.least * (1.0 - _ROUNDING):
-        return free
-    share = pool.least * (1.0 - _ROUNDING) / float(pool.goal.totals.sum())
-    try:
-        return solved(goal.subject_to(Metric("predicted_rate") >= share))
-    except InfeasibleError as error:
-        raise InfeasibleError(
-            f"no threshold on the best of {pool.n_offered:,} iterates meets the goal and predicts "
-            f"{pool.least:g} rows positive, as `min_positives` asks; with {accepted:g} rows it is "
-            "met",
-            violation=error.violation,
-        ) from None
+def plain(module: Any, parameters: Any) -> Any:
+    """Coefficients and intercept, where a linear model was trained as a network."""
+    if module != "linear" or isinstance(parameters, np.ndarray):
+        return parameters
+    state = {name: tensor.double().numpy() for name, tensor in modules.unpack(parameters).items()}
+    return np.concatenate([np.ravel(state["weight"]), np.ravel(state["bias"])])
 
 
-def selection_notes(plan: TrainingPlan, *, certified: bool = False) -> list[str]:
-    """Notes for the report, which counts on rows that chose unless others certify."""
-    notes, pool = [], plan.pool
-    if pool.least > 0:
-        what = "rows have" if pool.rows.weight is None else "of the rows' weight has"
-        notes.append(
-            f"At least {pool.least:g} {what} to be predicted positive: precision on fewer says "
-            "nothing. `min_positives` sets it."
-        )
-    if not certified:
-        notes.append(_flattered(plan))
-    first = pool.best.get(plan.stages[0].name)
-    if len(pool.best) > 1 and first is not None and pool.champion.cut.rank <= first.cut.rank:
-        notes.append("Nothing improved on cross-entropy on these rows.")
-    return notes
+@dataclass(frozen=True, eq=False)
+class PenaltyTraining(Training):
+    """A plan that was carried out, and the rows whose scores the rule is found on."""
 
+    plan: TrainingPlan
+    module: Any
+    on_infeasible: Literal["raise", "nearest"]
 
-def _flattered(plan: TrainingPlan) -> str:
-    """What the report says of the rows that it counts on."""
-    if not plan.holds_out:
-        return (
-            f"What is counted on the {len(plan.train):,} rows that the model was trained on "
-            "flatters it, as the best of its many iterates there was kept: new rows will do "
-            "worse. `validation_fraction` holds rows out."
-        )
-    return (
-        f"Iterate and threshold were chosen on {len(plan.pool.rows):,} rows held out from "
-        "training: what is counted on them flatters the model somewhat."
-    )
+    def chosen(self) -> Found:
+        """The best threshold on the champion's scores."""
+        pool, champion = self.plan.pool, self.plan.pool.champion
+        model, evidence = self.scored(champion)
+        outcome = self._best_threshold(evidence)
+        n_methods = len(pool.best)
+        who = f"{champion.method}, the best of {n_methods} methods;"
+        if n_methods == 1:
+            who = f"{champion.method}:"
+        why = f"{who} {pool.n_offered:,} iterates judged by their best threshold; {outcome.why}"
+        status = "feasible" if outcome.status == "optimal" else outcome.status
+        # The threshold is the best one on these scores; of other models nothing is proved.
+        return replace(outcome, status=status, certificate=Certificate(), why=why, model=model)
+
+    def _best_threshold(self, evidence: Evidence) -> Found:
+        """The best threshold; where it accepts too few rows, the best that accepts enough."""
+        goal, pool = self.judged.goal, self.plan.pool
+
+        def solved(asked: Goal) -> Found:
+            program = link(asked, evidence.codebook).at(evidence.marginals)
+            program = replace(program, goal=goal)  # what messages name
+            return solve_exact(
+                program, evidence, randomized=False, on_infeasible=self.on_infeasible
+            )
+
+        try:
+            free = solved(goal)
+        except InfeasibleError as error:
+            who = f"none of the {pool.n_offered:,} iterates that were trained was found to meet"
+            raise not_found(error, f"{who} the goal", "thresholds") from None
+        accepted = float(free.confusion.counts[:, :, 1].sum())
+        if accepted >= pool.least * (1.0 - _ROUNDING):
+            return free
+        share = pool.least * (1.0 - _ROUNDING) / float(pool.goal.totals.sum())
+        try:
+            return solved(goal.subject_to(Metric("predicted_rate") >= share))
+        except InfeasibleError as error:
+            raise InfeasibleError(
+                f"no threshold on the best of {pool.n_offered:,} iterates meets the goal and "
+                f"predicts {pool.least:g} rows positive, as `min_positives` asks; with "
+                f"{accepted:g} rows it is met",
+                violation=error.violation,
+            ) from None
+
+    def scored(self, candidate: TrainedCandidate) -> tuple[Any, Evidence]:
+        """What is kept of a candidate, and its scores of the rows that chose."""
+        model, X = plain(self.module, candidate.parameters), self.plan.pool.rows.X
+        return model, self.judged.evidence({None: scores_of(self.module, model, X)})
+
+    def models(self, found: Found) -> list[Found]:
+        """The candidates that are best at some margin, and those of the methods."""
+        kept = self.plan.pool.kept[: most_models(found.evidence.n_rows)]
+        scored = [self.scored(candidate) for candidate in kept]
+        return [replace(found, evidence=rows, model=model) for model, rows in scored]
+
+    def allowed(self, counts: Floats) -> NDArray[np.bool_]:
+        """Whether rules (m,) accept enough, by counts (entries, m)."""
+        return np.asarray(counts[1::2].sum(axis=0) >= self.plan.pool.least * (1.0 - SATISFIED))
+
+    def notes(self, found: Found, certified: bool) -> list[str]:
+        """What was asked of the rule, what flatters it, and what ended early."""
+        notes, plan, pool = [], self.plan, self.plan.pool
+        if pool.least > 0:
+            what = "rows have" if pool.rows.weight is None else "of the rows' weight has"
+            notes.append(
+                f"At least {pool.least:g} {what} to be predicted positive: precision on fewer says "
+                "nothing. `min_positives` sets it."
+            )
+        if not certified and plan.holds_out:
+            notes.append(
+                f"Iterate and threshold were chosen on {len(pool.rows):,} rows held out from "
+                "training: what is counted on them flatters the model somewhat."
+            )
+        elif not certified:
+            notes.append(
+                f"What is counted on the {len(plan.train):,} rows that the model was trained on "
+                "flatters it, as the best of its many iterates there was kept: new rows will do "
+                "worse. `validation_fraction` holds rows out."
+            )
+        first = pool.best.get(plan.stages[0].name)
+        if len(pool.best) > 1 and first is not None and pool.champion.cut.rank <= first.cut.rank:
+            notes.append("Nothing improved on cross-entropy on these rows.")
+        return [*notes, *plan.notes]
 
 
 # --- Where a training stands ----------------------------------------------------------------------
@@ -346,7 +374,7 @@ class Checkpoint:
         settings = json.dumps(self.settings)
         metadata = {"setpoint checkpoint": _FORMAT, "settings": settings, "state": text}
         metadata["checksum"] = _checksum(settings, text, arrays)
-        atomic_write(self.path, needed("safetensors.numpy").save(arrays, metadata))
+        atomic_write(self.path, modules.needed("safetensors.numpy").save(arrays, metadata))
         self._written = time.monotonic()
 
     def read(self) -> dict[str, Any] | None:
@@ -381,9 +409,9 @@ class Checkpoint:
                 part.unlink(missing_ok=True)
 
     def _opened(self) -> tuple[dict[str, str], Arrays]:
-        error = needed("safetensors").SafetensorError
+        error = modules.needed("safetensors").SafetensorError
         try:
-            with needed("safetensors").safe_open(self.path, framework="np") as file:
+            with modules.needed("safetensors").safe_open(self.path, framework="np") as file:
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
                 return file.metadata() or {}, arrays
         except (error, OSError, TypeError, AttributeError) as why:

@@ -10,27 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from setpoint import estimators, guarantees
 from setpoint.errors import InputError, InputTypeError
-from setpoint.estimators import (
-    GoalClassifier,
-    check_ranges,
-    content_of,
-    promised,
-    rows_key,
-)
 from setpoint.goals import Expression, Goal, as_goal
-from setpoint.guarantees import (
-    Guarantee,
-    Promise,
-    RuleTests,
-    Tried,
-    Unshown,
-    best_shown,
-    fixed_sequence,
-    holm,
-    number_of_try,
-    tests_on,
-)
 from setpoint.inputs import (
     CheckedData,
     ClassOrder,
@@ -46,7 +28,6 @@ from setpoint.report import GoalReport, refused, report_on, with_guarantee
 from setpoint.rules import Rule
 from setpoint.solvers import Confidence
 
-_SCORES = ("predict_proba", "decision_function")
 _SAFE = (
     "The rows that certify are drawn independently like those to come, and had no part in the "
     "choice of model, rule or order."
@@ -83,7 +64,7 @@ class Certified:
     index: int = 0
 
     @property
-    def guarantee(self) -> Guarantee:
+    def guarantee(self) -> guarantees.Guarantee:
         """What is promised on new rows."""
         assert self.report.guarantee is not None
         return self.report.guarantee
@@ -184,17 +165,20 @@ def certify(
         raise InputError("`model`: the list is empty")
     first = candidates[0]
     if goal is None:
-        if not isinstance(first, GoalClassifier):
+        if not isinstance(first, estimators.GoalClassifier):
             raise InputTypeError(f"`goal` is missing: a {type(first).__name__} has none of its own")
         check_is_fitted(first)
         goal = first._goal()
     goal = as_goal(goal)
-    settings = promised(goal, confidence)
+    settings = estimators.promised(goal, confidence)
     if settings is None:
         raise InputError("`confidence` is a number above 0 and below 1, got None")
     if settings.guarantee == "approximate":
         raise InputError("`guarantee='approximate'` fits a model; certify fits none")
-    anew = new_rule is True or (new_rule == "auto" and not several and _has_scores_alone(first))
+    scores_alone = any(hasattr(first, name) for name in ("predict_proba", "decision_function"))
+    if isinstance(first, (estimators.GoalClassifier, Rule)):  # which have a rule
+        scores_alone = False
+    anew = new_rule is True or (new_rule == "auto" and not several and scores_alone)
     if new_rule not in ("auto", True, False) or (anew and several):
         raise InputError(
             f"`new_rule` is 'auto', True or False, and with a list not True, got {new_rule!r}"
@@ -205,19 +189,12 @@ def certify(
     }  # fmt: skip
     if anew:
         inner = first.estimator_ if isinstance(first, PlugInClassifier) else first
-        label = first.positive_ if isinstance(first, GoalClassifier) else pos_label
+        label = first.positive_ if isinstance(first, estimators.GoalClassifier) else pos_label
         clf = PlugInClassifier(inner, goal, cv="prefit", pos_label=label, confidence=settings)
         clf.fit(X, y, datasets=datasets, **rows)
         return Certified(clf, clf.goal_report_)
     main = Dataset(X, y, **rows)
     return _as_they_are(candidates, goal, main, datasets, settings, ordered, pos_label)
-
-
-def _has_scores_alone(model: Any) -> bool:
-    """Whether a classifier gives scores and has no rule for a goal."""
-    return not isinstance(model, (GoalClassifier, Rule)) and any(
-        hasattr(model, name) for name in _SCORES
-    )
 
 
 def _as_they_are(
@@ -235,27 +212,32 @@ def _as_they_are(
             "`for_next` goes with a new rule (`new_rule=True`), whose cut-off it moves"
         )
     first = candidates[0]
-    known = isinstance(first, GoalClassifier)
+    known = isinstance(first, estimators.GoalClassifier)
     classes = first._classes if known else classes_of(main.y, None, pos_label, goal=goal)
     sets = as_datasets(datasets)
     if main.sensitive_features is None and known:
         main = replace(main, sensitive_features=first.sensitive_features)
-    given: dict[str | None, GivenRows] = {None: _given(main)}
-    given |= {name: _given(d) for name, d in sets.items()}
+    given: dict[str | None, GivenRows] = {}
+    for name, d in [(None, main), *sets.items()]:
+        parts = d.y, d.sample_weight, d.sensitive_features, d.baseline, d.X
+        given[name] = GivenRows(int(_num_samples(d.X)), *parts)
     inputs = CheckedData.check(goal, classes, given, None)
     linked = link(goal, inputs.rows.codebook)
-    check_ranges(settings, goal, inputs.tables)
-    tests = tests_on(Promise.of(linked, settings), inputs.rows)
+    estimators.check_ranges(settings, goal, inputs.tables)
+    tests = guarantees.tests_on(guarantees.Promise.of(linked, settings), inputs.rows)
     counted = [_counted(c, inputs, given, classes) for c in candidates]
     path = b"".join(one.confusion.counts.tobytes() for one in counted)
-    key = rows_key(content_of(main.X), inputs.kinds(None))
-    attempt = max(number_of_try(first, key, path), settings.attempt)
-    tests = tests.at_attempt(attempt)
-    passed = _passing(tests, counted, ordered)
+    key = estimators.rows_key(estimators.content_of(main.X), inputs.kinds(None))
+    attempt = max(guarantees.number_of_try(first, key, path), settings.attempt)
+    tests, n = tests.at_attempt(attempt), len(candidates)
+    if ordered:
+        passed = list(range(guarantees.fixed_sequence(map(tests.passes, counted))))
+    else:
+        ratios = np.array([tests.ratio(one, n) for one in counted])
+        passed = np.flatnonzero(guarantees.holm(ratios)).tolist()
     kept = max(passed, key=lambda i: tests.score(counted[i].confusion), default=0)
     one = counted[kept]
-    n = len(candidates)
-    guarantee = Guarantee(
+    guarantee = guarantees.Guarantee(
         "certified" if passed else "not certified",
         tests.promise.confidence,
         "one rule" if n == 1 else "list of rules" if ordered else "rules in no order",
@@ -268,34 +250,23 @@ def _as_they_are(
         assumptions=_SAFE,
     )
     if not passed and settings.on_uncertified == "raise":
-        raise refused(Unshown(guarantee, goal, best_shown(tests, counted)))
+        raise refused(guarantees.Unshown(guarantee, goal, guarantees.best_shown(tests, counted)))
     model = candidates[kept]
     report = with_guarantee(report_on(linked, one.confusion), guarantee)
-    if isinstance(model, GoalClassifier):
+    if isinstance(model, estimators.GoalClassifier):
         bound = replace(guarantee, binding=model._fingerprint)
         report = replace(report, rule=model.goal_report_.rule, guarantee=bound)
     return Certified(model, report, kept)
 
 
-def _given(d: Dataset) -> GivenRows:
-    return GivenRows(
-        int(_num_samples(d.X)), d.y, d.sample_weight, d.sensitive_features, d.baseline, d.X
-    )
-
-
-def _passing(tests: RuleTests, counted: list[Tried], ordered: bool) -> list[int]:
-    """Which candidates are certified."""
-    if ordered:
-        return list(range(fixed_sequence(map(tests.passes, counted))))
-    ratios = np.array([tests.ratio(one, len(counted)) for one in counted])
-    return np.flatnonzero(holm(ratios)).tolist()
-
-
 def _counted(
     candidate: Any, inputs: CheckedData, given: Mapping[str | None, GivenRows], classes: ClassOrder
-) -> Tried:
+) -> guarantees.Tried:
     """What a model or a rule does on all rows, and whether in expectation over draws."""
-    drawn = _draws_anew(candidate)
+    drawn = isinstance(candidate, Rule) and candidate.randomized
+    if isinstance(candidate, estimators.GoalClassifier):
+        check_is_fitted(candidate)
+        drawn = candidate.rule_.randomized and candidate.draw == "random"
     digest = getattr(candidate, "digest_", None)
     seen = 0.0 if digest is None else digest.share_of(given[None].X, given[None].sample_weight)
     if seen > 0.0:
@@ -303,22 +274,13 @@ def _counted(
             f"`X`: {100 * seen:.3g} % of these rows are among those that the model was fitted on; "
             "rows that certify take no part in anything else"
         )
-    if isinstance(candidate, GoalClassifier):
-        check_is_fitted(candidate)
+    if isinstance(candidate, estimators.GoalClassifier):
         candidate._check_deferring(inputs.goal)
     found = {name: _decided(candidate, given[name], classes, drawn) for name in inputs.tables}
     if drawn:  # a rule that decides every row, and a goal about rules that may defer
         more = len(inputs.answers) - next(iter(found.values())).shape[1]
         found = {name: np.pad(shares, ((0, 0), (0, more))) for name, shares in found.items()}
-    return Tried(inputs.rows.decided(inputs.joined(found)), drawn)
-
-
-def _draws_anew(candidate: Any) -> bool:
-    """Whether decisions are not a function of the row."""
-    if isinstance(candidate, GoalClassifier):
-        check_is_fitted(candidate)
-        return candidate.rule_.randomized and candidate.draw == "random"
-    return isinstance(candidate, Rule) and candidate.randomized
+    return guarantees.Tried(inputs.rows.decided(inputs.joined(found)), drawn)
 
 
 def _decided(candidate: Any, rows: GivenRows, classes: ClassOrder, drawn: bool) -> NDArray[Any]:
@@ -334,10 +296,11 @@ def _decided(candidate: Any, rows: GivenRows, classes: ClassOrder, drawn: bool) 
             segments = candidate.segment_codes(columns)
         decide = candidate.distribution if drawn else candidate.decide
         return np.asarray(decide(rows.X, segments))
-    looks = {}
-    if isinstance(candidate, GoalClassifier) and candidate.rule_.needs_segments:
-        looks["sensitive_features"] = rows.sensitive_features
-    defers = isinstance(candidate, GoalClassifier) and candidate._defers
+    looks, defers = {}, False
+    if isinstance(candidate, estimators.GoalClassifier):
+        defers = candidate._defers
+        if candidate.rule_.needs_segments:
+            looks["sensitive_features"] = rows.sensitive_features
     if drawn:
         shares = np.asarray(candidate.decision_distribution(rows.X, **looks))
         order = np.append(classes.order, len(classes.order)) if defers else classes.order

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -17,20 +17,12 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from setpoint import inputs
 from setpoint.array_types import Floats
 from setpoint.counts import Evidence
 from setpoint.errors import GoalError, InputError
-from setpoint.estimators import FitData, GoalClassifier, Progress, SearchParameters, open_fit
+from setpoint.estimators import GoalClassifier, Progress, SearchParameters, open_fit
 from setpoint.goals import Goal, as_goal
-from setpoint.inputs import (
-    ClassOrder,
-    Dataset,
-    DecideOn,
-    classes_of,
-    digests_of,
-    refuse_masked,
-    some,
-)
 from setpoint.plugin.exploring import frontier_of_evidence
 from setpoint.plugin.fit.crossfit import Response
 from setpoint.plugin.fit.fitting import Task, adapted, available_columns, naming_groups_in
@@ -269,13 +261,11 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
         data = open_fit(self, X, y, **rows)
         named = (self.sensitive_features, sensitive_features)
         with Progress(bool(self.verbose)) as progress, naming_groups_in(X, *named):
-            task = self._task(data, sensitive_features, params, progress)
-            fitted = task.run()
-        self.estimator_ = fitted.model
-        self.posterior_, self.scorer_ = task.response.posterior, fitted.scorer
-        self.choice_ = fitted.choice
-        self._close(data, fitted.found, fitted.report)
-        self._keep(fitted.found, fitted.report)
+            task = Task(self, data, sensitive_features, params, progress)
+            self.estimator_, self.scorer_, found, report = task.run()
+        self.posterior_, self.choice_ = task.response.posterior, task.choice
+        self._close(data, found, report)
+        self._keep(found, report)
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
             if hasattr(self.estimator_, name):
@@ -313,15 +303,14 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
             If no rule meets the constraints on these rows; the fitted rule stays.
         """
         check_is_fitted(self)
-        goal, options = self._goal(), self._options(self._chosen()[0])
-        found, report, posterior = adapted(self, goal, options, X, sensitive_features, baseline)
+        found, report, posterior = adapted(self, X, sensitive_features, baseline)
         if found.rule.randomized:
             self._check_drawable(X, self.draw_key_, self.draw_columns_)
         self.posterior_, self.scorer_, self.evidence_ = posterior, None, None
         self._keep(found, report)
         self.largest_segment_ = int(np.argmax(found.evidence.segment_weights))
-        given = Dataset(X, sensitive_features=sensitive_features, baseline=baseline)
-        self._sign(digests_of({"": given}))
+        given = inputs.Dataset(X, sensitive_features=sensitive_features, baseline=baseline)
+        self._sign(inputs.digests_of({"": given}))
         return self
 
     def _frontier_on(
@@ -336,13 +325,12 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
         sees = tuple(name for name in self.rule_.value_columns if name in numbers)
         if sees and not evidence.sees:
             evidence = evidence.with_values(sees)
-        soft, tol = (
-            self.goal_report_.search.evidence == "soft",
-            self._options(self._chosen()[0]).tol,
-        )
-        return frontier_of_evidence(
-            goal, evidence, vary, values, randomized=randomized, soft=soft, tol=tol
-        )
+        own: dict[str, Any] = {
+            "randomized": randomized,
+            "tol": self._options(self._chosen()[0]).tol,
+        }
+        own["soft"] = self.goal_report_.search.evidence == "soft"
+        return frontier_of_evidence(goal, evidence, vary, values, **own)
 
     def _keep(self, found: Found, report: GoalReport) -> None:
         self.rule_, self.goal_report_, self.trace_ = found.rule, report, found.trace
@@ -479,13 +467,8 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
         return self._is_given_fitted and self._answers.calibrate is None
 
     def _options(self, solver: Solver) -> Options:
-        return Options.of(
-            solver,
-            self.limits,
-            evidence=self.evidence,
-            randomized=self.randomized,
-            on_infeasible=self.on_infeasible,
-        )
+        own = {name: getattr(self, name) for name in ("evidence", "randomized", "on_infeasible")}
+        return Options.of(solver, self.limits, **own)
 
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
         self._check_auto()
@@ -499,13 +482,13 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
             )
         super()._check_fit(goal, X, solver)
 
-    def _classes_for(self, goal: Goal, y: Any, weight: Floats | None) -> ClassOrder:
-        classes = classes_of(y, None, self.pos_label, goal=goal)
+    def _classes_for(self, goal: Goal, y: Any, weight: Floats | None) -> inputs.ClassOrder:
+        classes = inputs.classes_of(y, None, self.pos_label, goal=goal)
         if len(classes.labels) > 2 and waits_for_class(goal):
             raise GoalError(
                 f"Only binary classification is supported by the goal '{goal}': it refers to a "
                 f"positive class, and y holds {len(classes.labels)} classes "
-                f"({some(list(classes.labels))}); name one with label=, "
+                f"({inputs.some(list(classes.labels))}); name one with label=, "
                 "or reduce over the classes, as in recall.min()"
             )
         label = self._answers.defer_label
@@ -517,37 +500,15 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
         if len(classes.labels) > 2 and goal.is_blackbox:
             raise GoalError(
                 f"Only binary classification is supported for a BlackBox: y holds "
-                f"{len(classes.labels)} classes ({some(list(classes.labels))})"
+                f"{len(classes.labels)} classes ({inputs.some(list(classes.labels))})"
             )
         return classes
 
-    def _decides_on(self, goal: Goal, given: Any, X: Any) -> DecideOn:
+    def _decides_on(self, goal: Goal, given: Any, X: Any) -> inputs.DecideOn:
         return available_columns(self.decide_on, goal, given, X)[0]
 
-    def _task(self, data: FitData, given: Any, params: dict[str, Any], progress: Progress) -> Task:
-        """The model to fit and the rule to find; models that do not fit together are refused."""
-        options = replace(self._options(data.solver), progress=progress).settled(data.goal)
-        posterior = options.takes_posteriors(len(data.classes.labels))
-        response, model = Response(self._answers.method, data.classes, posterior), self._model()
-        if self._auto is None:
-            response.name(model)
-        routed = self._routed(data.weight, {k: data.own(v) for k, v in params.items()})
-        return Task(
-            self,
-            data,
-            options,
-            response,
-            model,
-            None if self._is_given_fitted else self._split,
-            self._is_given_fitted or not isinstance(self.cv, HoldOut),
-            data.key % 2**32,
-            routed.estimator.fit,
-            routed.splitter.split,
-            available_columns(self.decide_on, data.goal, given, data.X)[1],
-        )
-
     def _scores(self, X: Any) -> Floats:
-        refuse_masked(X, "`X`")
+        inputs.refuse_masked(X, "`X`")
         if self.scorer_ is not None:
             return self.scorer_.scores(X)
         return self._response(self.estimator_, X)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from setpoint.array_types import Codes, Floats
+from setpoint import explorer, search
+from setpoint.array_types import Codes
 from setpoint.counts import Column, Evidence
 from setpoint.errors import (
     EmptyPopulationError,
@@ -21,21 +22,6 @@ from setpoint.errors import (
     quoted,
 )
 from setpoint.estimators import GoalClassifier
-from setpoint.explorer import (
-    Explorer,
-    Marker,
-    ScoredRows,
-    by_columns,
-    cautions,
-    check_curve,
-    joined,
-    markers_of,
-    names_of,
-    payload_of,
-    scored_rows,
-    share_of,
-    split_rows,
-)
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
     CheckedData,
@@ -55,15 +41,6 @@ from setpoint.plugin.selection import solve_evidence
 from setpoint.plugin.solvers.searching import explored
 from setpoint.report import GoalReport, cutoffs_of, rule_facts
 from setpoint.rules import Rule, segment_in_words
-from setpoint.search import (
-    Frontier,
-    Randomized,
-    Vary,
-    frontier_exact,
-    levels_of,
-    trace_frontier,
-    vary_of,
-)
 
 # --- The best objective as one bound moves --------------------------------------------------------
 
@@ -75,16 +52,16 @@ def frontier(
     source: GoalClassifier | Evidence,
     goal: Any = None,
     *,
-    vary: Vary = None,
+    vary: search.Vary = None,
     values: Any = None,
-    randomized: Randomized | None = None,
+    randomized: search.Randomized | None = None,
     X: Any = None,
     y: Any = None,
     sample_weight: Any = None,
     sensitive_features: Any = None,
     baseline: Any = None,
     datasets: Mapping[str, Any] | None = None,
-) -> Frontier:
+) -> search.Frontier:
     """The best objective as the bound of one constraint moves, the others kept.
 
     What would it cost to ask for more? For a rule that is one threshold all breakpoints are
@@ -161,21 +138,21 @@ def frontier(
 def frontier_of_evidence(
     goal: Goal,
     evidence: Evidence,
-    vary: Vary,
+    vary: search.Vary,
     values: Any,
     *,
-    randomized: Randomized,
+    randomized: search.Randomized,
     soft: bool = True,
     tol: float = 1e-4,
-) -> Frontier:
+) -> search.Frontier:
     """The frontier on rows with scores; or with posteriors, `soft` in the place of labels."""
     if evidence.n_scores is None:
-        return frontier_exact(goal, evidence, vary, values, randomized=randomized, tol=tol)
+        return search.frontier_exact(goal, evidence, vary, values, randomized=randomized, tol=tol)
     gap = 0.5 * tol
-    goal, i = vary_of(goal, vary)
-    levels = levels_of(values)
+    goal, i = search.vary_of(goal, vary)
+    levels = search.levels_of(values)
     space, program = explored(goal, evidence, soft=soft, gap=gap)
-    found = trace_frontier(space, program, i, levels, _POINTS, gap)
+    found = search.trace_frontier(space, program, i, levels, _POINTS, gap)
     return found if space.is_certain else replace(found, gaps=np.full(len(found.bounds), np.inf))
 
 
@@ -183,7 +160,7 @@ def frontier_of_evidence(
 
 
 _OF_ROWS = ("scores", "y", "sample_weight", "sensitive_features", "baseline")
-_GIVEN = "The rows given."
+_GIVEN, _HELD = "The rows given.", "The rows held out, as given."
 
 
 def explore(
@@ -199,7 +176,7 @@ def explore(
     check: float | Mapping[str, Any] | None = None,
     rule: Rule | None = None,
     other_goal: Goal | Expression | str | None = None,
-) -> Explorer:
+) -> explorer.Explorer:
     """A page on which the bounds of a goal are dragged, and what follows is seen at once.
 
     The page is one file without any request to the network. It holds the tally of counts along
@@ -260,56 +237,74 @@ def explore(
     >>> start["cut"], start["feasible"]
     (2, True)
     """
-    goal = as_goal(goal)
-    other = None if other_goal is None else as_goal(other_goal)
-    goal.require_formula("explore shows goals with a formula")
-    if other is not None:
-        other.require_formula("explore shows goals with a formula")
-    both, names, share = joined(goal, other), names_of(by), share_of(check)
+    goals = [as_goal(goal), *([] if other_goal is None else [as_goal(other_goal)])]
+    for one in goals:
+        one.require_formula("explore shows goals with a formula")
+    both = explorer.joined(goals[0], goals[-1] if len(goals) > 1 else None)
+    names, share = explorer.names_of(by), explorer.share_of(check)
     if rule is not None and not isinstance(rule, Rule):
         raise InputTypeError(f"`rule` is a Rule, such as clf.rule_, found {type(rule).__name__}")
-    known = classes_of(y, None, pos_label, goal=goal if np.ndim(scores) > 1 else None)
+    known = classes_of(y, None, pos_label, goal=goals[0] if np.ndim(scores) > 1 else None)
     if len(known.labels) > 2 or both.defers:
-        check_curve(both, len(known.labels))
+        explorer.check_curve(both, len(known.labels))
     values = one_score(scores, known)
-    sides = sample_weight, sensitive_features, baseline
-    given = GivenRows(len(values), y, *sides, beside=(scores, "scores"))
-    inputs = CheckedData.check(both, known, {None: given}, None)
+    own = dict(zip(_OF_ROWS, (scores, y, sample_weight, sensitive_features, baseline), strict=True))
+    inputs, column_of = _checked(own, len(values), both, known)
     inputs.require_values()
-    weight = inputs.tables[None].weight
-    columns = by_columns(names, given.sensitive_features, len(values), None, weight)
-    held = None if not isinstance(check, Mapping) else _held(check, both, known, inputs, names)
-    others = None if held is None else held[2]
-    rows = scored_rows(inputs, values, both, names, columns, _GIVEN, others)
-    markers = _markers(rule, rows, inputs)
-    checked = None
-    if held is not None:
-        where = "The rows held out, as given."
+    columns, others = column_of(names), None
+    if isinstance(check, Mapping):
+        for name in check:
+            if name not in _OF_ROWS:
+                raise InputError(
+                    f"`check` has no entry {name!r} ({nearest(name, _OF_ROWS)}); allowed are "
+                    f"{', '.join(map(quoted, _OF_ROWS))}"
+                )
+        for name in ("scores", "y"):
+            if check.get(name) is None:
+                raise InputError(
+                    f"`check` as a dict holds `scores` and `y`, found no {quoted(name)}"
+                )
+        held_values = one_score(check["scores"], known, "check['scores']")
         try:
-            checked = scored_rows(*held[:2], both, names, held[2], where, columns)
+            held, column_of = _checked(check, len(held_values), both, known)
+            others = column_of(names)
+        except InputError as error:
+            raise InputError(f"`check`: {error}") from None
+    rows = explorer.scored_rows(inputs, values, both, names, columns, _GIVEN, others)
+    by_rule = None
+    if rule is not None:
+        by_rule = np.asarray(rule.distribution(rows.evidence.scores, _codes_of(rule, inputs)))[:, 1]
+    markers = explorer.markers_of(rows, known.labels, rule, by_rule)
+    checked = None
+    if others is not None:
+        held = replace(held, codebook=inputs.rows.codebook)  # counted by the same codes
+        try:
+            checked = explorer.scored_rows(held, held_values, both, names, others, _HELD, columns)
         except EmptyPopulationError as error:
             raise InputError(f"`check`: {error}") from None
     elif share is not None:
-        rows, checked, index = split_rows(rows, share)
+        rows, checked, index = explorer.split_rows(rows, share)
         markers = [replace(m, share=m.share[index]) for m in markers]
-    return Explorer(
-        payload_of(
-            [goal] if other is None else [goal, other],
+    return explorer.Explorer(
+        explorer.payload_of(
+            goals,
             rows,
             markers=markers,
             check=checked,
-            warnings=cautions(both, [*both.needs.measures.get(None, {})]),
+            warnings=explorer.cautions(both, [*both.needs.measures.get(None, {})]),
         )
     )
 
 
-def _markers(rule: Rule | None, rows: ScoredRows, inputs: CheckedData) -> list[Marker]:
-    """Today's rule and the deployed model, where they are known."""
-    share = None
-    if rule is not None:
-        scores, codes = rows.evidence.scores, _codes_of(rule, inputs)
-        share = np.asarray(rule.distribution(scores, codes))[:, 1]
-    return markers_of(rows, inputs.classes.labels, rule, share)
+def _checked(
+    rows: Mapping[str, Any], n_rows: int, goal: Goal, known: ClassOrder
+) -> tuple[CheckedData, Callable[[Sequence[str]], dict[str, Column]]]:
+    """Rows as given, checked; and what finds further columns of them."""
+    own = {name: rows.get(name) for name in _OF_ROWS[1:]}
+    given = GivenRows(n_rows, **own, beside=(rows["scores"], "scores"))
+    found = CheckedData.check(goal, known, {None: given}, None)
+    sides, weight = given.sensitive_features, found.tables[None].weight
+    return found, lambda names: explorer.by_columns(names, sides, n_rows, None, weight)
 
 
 def _codes_of(rule: Rule, inputs: CheckedData) -> Codes | None:
@@ -334,41 +329,6 @@ def _codes_of(rule: Rule, inputs: CheckedData) -> Codes | None:
     return codes
 
 
-Held = tuple[CheckedData, Floats, dict[str, Column]]
-
-
-def _held(
-    check: Mapping[str, Any],
-    goal: Goal,
-    known: ClassOrder,
-    inputs: CheckedData,
-    by: Sequence[str],
-) -> Held:
-    """Rows held out as given: checked in the same way, counted by the same codebook."""
-    for name in check:
-        if name not in _OF_ROWS:
-            raise InputError(
-                f"`check` has no entry {name!r} ({nearest(name, _OF_ROWS)}); allowed are "
-                f"{', '.join(map(quoted, _OF_ROWS))}"
-            )
-    for name in ("scores", "y"):
-        if check.get(name) is None:
-            raise InputError(f"`check` as a dict holds `scores` and `y`, found no {quoted(name)}")
-    values = one_score(check["scores"], known, "check['scores']")
-    side, weight = check.get("sensitive_features"), check.get("sample_weight")
-    try:
-        given = GivenRows(
-            len(values), check["y"], weight, side, check.get("baseline"),
-            beside=(check["scores"], "scores"),
-        )  # fmt: skip
-        held = CheckedData.check(goal, known, {None: given}, None)
-        weight = held.tables[None].weight
-        columns = by_columns(by, given.sensitive_features, len(values), None, weight)
-    except InputError as error:
-        raise InputError(f"`check`: {error}") from None
-    return replace(held, codebook=inputs.rows.codebook), values, columns
-
-
 # --- The rule of a fitted classifier, moved to another goal on other rows -------------------------
 
 
@@ -390,15 +350,13 @@ def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
     # Where some of these rows are rows of the fit, the report is flattered.
     entries = tuple(replace(e, seen=known > 0.0) for e in report.constraints)
     report = replace(report, counts=replace(report.counts, seen=known), constraints=entries)
-    out = _moved(classifier, found.rule, report, rows)
-    out.trace_ = found.trace
-    out.largest_segment_ = int(np.argmax(evidence.segment_weights))
-    if hasattr(out, "gap_"):
-        out.gap_ = report.certificate.gap
+    own: dict[str, Any] = {"trace_": found.trace}
+    own["largest_segment_"] = int(np.argmax(evidence.segment_weights))
+    if hasattr(classifier, "gap_"):
+        own["gap_"] = report.certificate.gap
     if hasattr(classifier, "goal"):
-        out.goal = str(goal)
-    out._sign(_digests(rows))
-    return out
+        own["goal"] = str(goal)
+    return _moved(classifier, found.rule, report, rows, **own)
 
 
 def with_rule(classifier: C, rule: Rule, goal: Goal, **rows: Any) -> C:
@@ -432,9 +390,7 @@ def with_rule(classifier: C, rule: Rule, goal: Goal, **rows: Any) -> C:
     found = moved.evaluate(**rows, goal=goal)
     # Whoever gives a rule with rows has mostly chosen it on them, as on a page.
     entries = tuple(replace(e, seen=True) for e in found.constraints)
-    out = _moved(moved, rule, replace(found, constraints=entries), rows)
-    out._sign(_digests(rows))
-    return out
+    return _moved(moved, rule, replace(found, constraints=entries), rows)
 
 
 def _check_by_thresholds(rule: Rule) -> None:
@@ -478,8 +434,7 @@ def _check_movable(classifier: GoalClassifier) -> None:
 
 def _options(classifier: GoalClassifier) -> Options:
     """How to search: as in the fit, where that looks at the goal."""
-    solver, _ = classifier._chosen()
-    options = Options.of("auto", randomized=False)
+    solver, options = classifier._chosen()[0], Options.of("auto", randomized=False)
     if classifier._family == "plugin":
         own: Any = classifier
         options = own._options(solver)
@@ -500,20 +455,15 @@ def _scored(
     return seen.evidence(scores), seen
 
 
-def _moved(classifier: C, rule: Rule, report: GoalReport, rows: dict[str, Any]) -> C:
+def _moved(classifier: C, rule: Rule, report: GoalReport, rows: dict[str, Any], **own: Any) -> C:
     """A copy with another rule; the rows that it was chosen on count as rows of the fit."""
     out = copy.copy(classifier)
-    out.rule_, out.goal_report_, out.evidence_ = rule, report, None
-    digest = getattr(classifier, "digest_", None)
+    out.__dict__.update(own, rule_=rule, goal_report_=report, evidence_=None)
+    digest, weight = getattr(classifier, "digest_", None), rows.get("sample_weight")
     if digest is not None:
-        names = column_names(rows["X"])
-        out.digest_ = digest | RowDigest.of(rows["X"], names, rows.get("sample_weight"))
+        out.digest_ = digest | RowDigest.of(rows["X"], column_names(rows["X"]), weight)
+    parts = {name: rows.get(name) for name in ("sensitive_features", "baseline")}
+    data = {"": Dataset(rows["X"], rows.get("y"), sample_weight=weight, **parts)}
+    data |= {f"{name}: ": part for name, part in as_datasets(rows.get("datasets")).items()}
+    out._sign(digests_of(data))
     return out
-
-
-def _digests(rows: dict[str, Any]) -> dict[str, str]:
-    """The digests of the rows that a rule was moved on, as in ``fit``."""
-    names = ("sample_weight", "sensitive_features", "baseline")
-    own = Dataset(rows["X"], rows.get("y"), **{name: rows.get(name) for name in names})
-    others = {f"{name}: ": part for name, part in as_datasets(rows.get("datasets")).items()}
-    return digests_of({"": own, **others})

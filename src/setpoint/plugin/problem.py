@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from setpoint import search, solvers
 from setpoint.array_types import Floats
 from setpoint.blackbox import Smooth
 from setpoint.counts import ONE_BLOCK, Blocks, Confusion, Evidence
@@ -18,27 +18,6 @@ from setpoint.goals import Goal
 from setpoint.parameters import SATISFIED, check
 from setpoint.program import DiagonalForm, Program, RateTable, diagonal_form
 from setpoint.rules import Argmax, PerSegment, Rule, ValueAware, mixture, per_segment
-from setpoint.search import (
-    AchievableSet,
-    FeatureTable,
-    Limits,
-    MixtureWeights,
-    Optimum,
-    Priced,
-    Randomized,
-    TracePoint,
-    measure,
-)
-from setpoint.solvers import (
-    WITHOUT_FORMULA,
-    ColumnGeneration,
-    PostShift,
-    SearchLimits,
-    Solver,
-    solver_of,
-    solvers_of,
-    takes,
-)
 
 # --- The choices of the user: what ``solve`` and ``PlugInClassifier`` have in common --------------
 
@@ -47,46 +26,47 @@ EvidenceKind: TypeAlias = Literal["auto", "label", "soft"]
 
 BASELINES = ("argmax", "balanced")
 """Rules that do not look at the goal."""
-SOLVERS = solvers_of("plugin")
-_AS_IT_COMES, _TOL = SearchLimits(), 1e-4
+SOLVERS = solvers.solvers_of("plugin")
+_AS_IT_COMES, _TOL = solvers.SearchLimits(), 1e-4
 
 
 @dataclass(frozen=True)
 class Options:
-    """Choices of the user, checked."""
+    """Choices of the user, checked where :meth:`of` takes them."""
 
     solver: Annotated[str, SOLVERS] = "auto"
     evidence: EvidenceKind = "auto"
-    randomized: Annotated[Randomized, (False, "auto", True)] = "auto"
+    randomized: Annotated[search.Randomized, (False, "auto", True)] = "auto"
     on_infeasible: Literal["raise", "nearest"] = "raise"
-    limits: Annotated[SearchLimits, SearchLimits] = _AS_IT_COMES
-    progress: Callable[[TracePoint], None] | None = None
+    limits: Annotated[solvers.SearchLimits, solvers.SearchLimits] = _AS_IT_COMES
+    progress: Callable[[search.TracePoint], None] | None = None
     smooth: Smooth = "auto"
     oracle: Any = None
     started: float | None = None
     stopped: str = ""
 
-    def __post_init__(self) -> None:
-        check(self)
-        if self.solver == "exact" and self.evidence == "soft":
+    @classmethod
+    def of(
+        cls,
+        solver: str | solvers.Solver,
+        limits: solvers.SearchLimits | None = None,
+        **options: Any,
+    ) -> Options:
+        """The options with a solver's own parameters."""
+        value = solvers.solver_of(solver, "plugin")
+        own = {"smooth": value.smooth} if isinstance(value, solvers.PostShift) else {}
+        oracle = value.oracle if isinstance(value, solvers.ColumnGeneration) else None
+        # A learner decides by itself, with or without posteriors of the model.
+        name = "auto" if oracle is not None else value.name
+        out = cls(name, limits=solvers.SearchLimits.of(limits), oracle=oracle, **own, **options)
+        check(out)
+        if out.solver == "exact" and out.evidence == "soft":
             raise InputError(
                 "`evidence`: `solver='exact'` counts decisions against labels, got 'soft'; "
                 "'column-generation' takes it"
             )
-        if self.oracle is not None and self.evidence == "soft":
+        if oracle is not None and out.evidence == "soft":
             raise InputError("`evidence`: an oracle's decisions are counted by labels, got 'soft'")
-
-    @classmethod
-    def of(
-        cls, solver: str | Solver, limits: SearchLimits | None = None, **options: Any
-    ) -> Options:
-        """The options with a solver's own parameters."""
-        value = solver_of(solver, "plugin")
-        own = {"smooth": value.smooth} if isinstance(value, PostShift) else {}
-        oracle = value.oracle if isinstance(value, ColumnGeneration) else None
-        # A learner decides by itself, with or without posteriors of the model.
-        name = "auto" if oracle is not None else value.name
-        out = cls(name, limits=SearchLimits.of(limits), oracle=oracle, **own, **options)
         value.limited(out.limits)
         return out
 
@@ -103,9 +83,11 @@ class Options:
                 name = "column-generation" if self.oracle is not None else self.solver
                 raise InputError(
                     f"`solver={name!r}` needs a formula, and {goal.objective} has none; "
-                    f"{WITHOUT_FORMULA}"
+                    f"{solvers.WITHOUT_FORMULA}"
                 )
-            out = replace(self, solver="post-shift", limits=PostShift().limited(self.limits))
+            out = replace(
+                self, solver="post-shift", limits=solvers.PostShift().limited(self.limits)
+            )
         if self.limits.evaluations is not None and not goal.is_blackbox:
             raise InputError(
                 "`limits`: evaluations are those of a metric without a formula, and "
@@ -115,8 +97,8 @@ class Options:
             return out
         if goal.constraints:
             raise GoalError(
-                f"{takes('post-shift', asked=True)}, and '{goal}' has constraints; "
-                f"{takes('auto', asked=True)}"
+                f"{solvers.takes('post-shift', asked=True)}, and '{goal}' has constraints; "
+                f"{solvers.takes('auto', asked=True)}"
             )
         if goal.needs.datasets:
             raise GoalError(
@@ -133,8 +115,8 @@ class Options:
         """Whether rules are sought over posteriors, not over one score of two classes."""
         if n_classes > 2 and self.solver == "exact":
             raise ShapeError(
-                f"{takes('exact', asked=True)}, and y holds {n_classes}; "
-                f"{takes('column-generation')}, and certifies its rules with soft evidence"
+                f"{solvers.takes('exact', asked=True)}, and y holds {n_classes}; "
+                f"{solvers.takes('column-generation')}, and certifies its rules with soft evidence"
             )
         if n_classes > 2 and self.solver == "post-shift":
             raise ShapeError(
@@ -144,10 +126,12 @@ class Options:
         other = self.solver not in ("auto", "exact", "post-shift") or self.evidence == "soft"
         return n_classes > 2 or other
 
-    def watch(self, most: int | None = None) -> Limits:
+    def watch(self, most: int | None = None) -> search.Limits:
         """What ends one search, `most` calls by default; its clock is the solve's, or its own."""
         given = self.limits
-        limits = Limits(given.calls or most, given.seconds, self.progress, stopped=self.stopped)
+        limits = search.Limits(
+            given.calls or most, given.seconds, self.progress, stopped=self.stopped
+        )
         limits.started = limits.started if self.started is None else self.started
         return limits
 
@@ -184,72 +168,6 @@ class Atom:
         return made(self.matrix[segment], offset)
 
 
-class Pricer:
-    """From multipliers to the best atom, and back; by diagonals in one pass where that can be."""
-
-    def __init__(self, rates: RateTable, counted: Evidence) -> None:
-        self.rates, self.counted = rates, counted
-        book = counted.codebook
-        plain = not (book.measures or book.hides_strata) and counted.credit.of_classes
-        self.form: DiagonalForm | None = diagonal_form(rates) if plain else None
-        # The first stratum of each segment: with a form its only one.
-        self._stratum = np.unique(book.stratum_segment, return_index=True)[1]
-
-    def atom(self, slopes: Floats) -> Atom:
-        """The rule that maximises ``slopes @ v``."""
-        if self.form is None:
-            gains = self.rates.tensor(slopes)[:, : self.counted.n_classes]
-            return Atom(self.counted.loss_tensor(_readable(gains) * gains))
-        W, B = self.form.weights(slopes)
-        scale = _readable(W)
-        return Atom(scale * W[self._stratum], scale * B[self._stratum])
-
-    def response(self, atom: Atom) -> tuple[Floats, ...]:
-        """What an atom is to the evidence that counts it."""
-        if self.form is None and atom.charge is not None:  # a baseline; posteriors sum to one
-            W, B = atom.matrix, atom.charge
-            G = W[:, None, :] * np.eye(W.shape[1]) - B[:, None, :]
-            more = len(self.counted.score_columns.values) * G.shape[1]
-            return (np.pad(G, ((0, 0), (0, more), (0, 0))),)
-        return atom.response
-
-    def features(self, atom: Atom, blocks: Blocks) -> Floats:
-        """What an atom adds to the features (blocks, d), block by block."""
-        response = self.response(atom)
-        if self.form is None:
-            return self._of_counts(self.counted.tensor_counts(response[0], blocks))
-        return self._of_diagonals(*self.counted.block_features(response[0], response[1], blocks))
-
-    def constants(self, blocks: Blocks) -> Floats:
-        """The same (n, blocks, d) for all constants: rows of each class, and of all."""
-        one, n = np.zeros(self.counted.n_rows, np.int64), self.counted.n_classes
-        held = self.counted.block_counts(one, blocks)[..., 0]
-        out = np.empty((n, blocks.n, len(self.rates)))
-        if self.form is None:
-            counts = np.zeros((*held.shape, n))
-            for code in range(n):
-                counts[..., code] = held
-                out[code] = self._of_counts(counts)
-                counts[..., code] = 0.0
-            return out
-        diag, col = np.zeros(held[..., :n].shape), np.zeros(held[..., :n].shape)
-        for code in range(n):
-            diag[..., code], col[..., code] = held[..., code], held.sum(axis=-1)
-            out[code] = self._of_diagonals(diag, col)
-            diag[..., code] = col[..., code] = 0.0
-        return out
-
-    def _of_counts(self, counts: Floats) -> Floats:
-        return np.array([self.rates.of(c) for c in counts])
-
-    def _of_diagonals(self, diag: Floats, col: Floats) -> Floats:
-        """The constants of the features go to the first block."""
-        assert self.form is not None
-        out = self.form.features(diag, col)
-        out[0] += self.form.const
-        return out
-
-
 def _readable(numbers: Floats) -> float:
     """A power of two that brings numbers near 1, and changes not a bit of a decision."""
     return float(2.0 ** -np.frexp(np.abs(numbers).max(initial=0.0))[1])
@@ -280,7 +198,7 @@ _LARGE = 5000
 """From so many constants of blocks on a linear program takes longer than several calls."""
 
 
-class WholeRules(AchievableSet):
+class WholeRules(search.AchievableSet):
     """The achievable features of a goal by whole rules, the atoms, and parts of them by block."""
 
     evidence: Evidence
@@ -289,9 +207,9 @@ class WholeRules(AchievableSet):
     frozen = False
     atoms: list[Any]
 
-    def __init__(self, rates: RateTable, limits: Limits | None, n_blocks: int = 1) -> None:
+    def __init__(self, rates: RateTable, limits: search.Limits | None, n_blocks: int = 1) -> None:
         super().__init__(rates, limits)
-        self._columns = FeatureTable(n_blocks, self.d)
+        self._columns = search.FeatureTable(n_blocks, self.d)
         self.n_blocks = n_blocks
 
     @abstractmethod
@@ -321,19 +239,19 @@ class WholeRules(AchievableSet):
         """Features (d,) of one atom for all rows."""
         return np.asarray(self._features[atom].sum(axis=0))
 
-    def price(self, slopes: Floats) -> Priced:
+    def price(self, slopes: Floats) -> search.Priced:
         """One oracle call; of each block the best column of all atoms so far."""
         if not self.frozen:
             self.ask(slopes)
         values = self._features @ slopes
         best = values.argmax(axis=0)
-        return Priced(best, values[best, np.arange(self.n_blocks)])
+        return search.Priced(best, values[best, np.arange(self.n_blocks)])
 
-    def draw_among(self, weights: dict[int, float]) -> MixtureWeights:
+    def draw_among(self, weights: dict[int, float]) -> search.MixtureWeights:
         """The choice that draws among whole atoms."""
         return [dict(weights) for _ in range(self.n_blocks)]
 
-    def constants(self) -> list[MixtureWeights]:
+    def constants(self) -> list[search.MixtureWeights]:
         """One class for everybody, class by class: the first atoms."""
         return [self.draw_among({code: 1.0}) for code in range(self.counted.n_classes)]
 
@@ -349,24 +267,33 @@ class Achievable(WholeRules):
         evidence: Evidence,
         counted: Evidence,
         *,
-        limits: Limits | None = None,
+        limits: search.Limits | None = None,
         whole_rules: bool = False,
         atoms: list[Atom] | None = None,
     ) -> None:
         self.evidence, self.counted = evidence, counted
-        self.pricer = Pricer(rates, counted)
+        book = counted.codebook
+        plain = not (book.measures or book.hides_strata) and counted.credit.of_classes
+        self.form: DiagonalForm | None = diagonal_form(rates) if plain else None
+        # The first stratum of each segment: with a form its only one.
+        self._stratum = np.unique(book.stratum_segment, return_index=True)[1]
         self.is_certain = counted.is_exact
         n, n_segments, n_scores = counted.n_classes, len(counted.segments), counted.n_columns
         assert n_scores is not None
         whole_rules = whole_rules or n_segments * n * len(rates) > _MOST_CONSTANTS
         by_values = bool(counted.score_columns.values)
         self._whole_rules = whole_rules
-        self.by_top = not whole_rules and not by_values and self._can_split(len(rates))
+        n_blocks = n_segments * (counted.n_scores or 1)
+        numbers = max(len(rates), len(book.strata) * n)
+        self.by_top = not (whole_rules or by_values) and n_blocks * numbers <= _MOST_BLOCKS
         stiff = n >= MANY_CLASSES and not self.by_top
         self.smoothing = _STIFF_SMOOTHING if stiff else _SMOOTHING
         self._blocks = ONE_BLOCK
         if self.by_top:
-            self._group = self._groups_of_tops(len(rates))
+            # Which classes on top share a block: none, unless the columns are too many.
+            n_tops = len(book.labels) if counted.credit.of_classes else counted.n_scores or 1
+            most = max(_MOST_COLUMNS // (n_segments * max(len(rates), 1) * n), 1)
+            self._group = np.arange(n_tops) * min(n_tops, most) // n_tops
             self._blocks = counted.blocks(self._group)
             if self._blocks.n * n >= _LARGE:
                 self.smoothing = _LARGE_SMOOTHING
@@ -375,22 +302,8 @@ class Achievable(WholeRules):
         super().__init__(rates, limits, self._blocks.n)
         constants = [Atom.constant(code, n_segments, n_scores, n) for code in range(n)]
         self.atoms = constants if atoms is None else atoms
-        self._rule: tuple[MixtureWeights, Rule] | None = None
-        self._begun: list[MixtureWeights] | None = None
-
-    def _can_split(self, d: int) -> bool:
-        counted = self.counted
-        blocks = len(counted.segments) * (counted.n_scores or 1)
-        return bool(
-            blocks * max(d, len(counted.codebook.strata) * counted.n_classes) <= _MOST_BLOCKS
-        )
-
-    def _groups_of_tops(self, d: int) -> NDArray[np.int64]:
-        """Which classes on top share a block: none, unless the columns are too many."""
-        counted = self.counted
-        n = len(counted.codebook.labels) if counted.credit.of_classes else counted.n_scores or 1
-        most = _MOST_COLUMNS // (len(counted.segments) * max(d, 1) * counted.n_classes)
-        return np.asarray(np.arange(n) * min(n, max(most, 1)) // n, np.int64)
+        self._rule: tuple[search.MixtureWeights, Rule] | None = None
+        self._begun: list[search.MixtureWeights] | None = None
 
     # ------------------------------------------------------------------ the space
     def initial_columns(self, block: int) -> Sequence[int]:
@@ -402,11 +315,59 @@ class Achievable(WholeRules):
     @property
     def _features(self) -> Floats:
         if len(self._columns) == 0:
-            self._columns.add(self.pricer.constants(self._blocks))
+            self._columns.add(self._features_of_constants())
         return super()._features
 
+    def _features_of_constants(self) -> Floats:
+        """Features (n, blocks, d) of all constants: rows of each class, and of all."""
+        one, n = np.zeros(self.counted.n_rows, np.int64), self.counted.n_classes
+        held, out = self.counted.block_counts(one, self._blocks)[..., 0], []
+        for code in range(n):
+            here = np.arange(n) == code
+            if self.form is None:
+                out.append(self._of_counts(held[..., None] * here))
+            else:
+                every = held.sum(axis=-1, keepdims=True)
+                out.append(self._of_diagonals(held[..., :n] * here, every * here))
+        return np.array(out)
+
     def _counted_atom(self, number: int) -> Floats:
-        return self.pricer.features(self.atoms[number], self._blocks)
+        return self.block_features(self.atoms[number], self._blocks)
+
+    def block_features(self, atom: Atom, blocks: Blocks) -> Floats:
+        """What an atom adds to the features (blocks, d), block by block."""
+        first, *charge = self.response(atom)
+        if self.form is None:
+            return self._of_counts(self.counted.tensor_counts(first, blocks))
+        return self._of_diagonals(*self.counted.block_features(first, charge[0], blocks))
+
+    def _of_counts(self, counts: Floats) -> Floats:
+        return np.array([self.rates.of(c) for c in counts])
+
+    def _of_diagonals(self, diag: Floats, col: Floats) -> Floats:
+        """The constants of the features go to the first block."""
+        assert self.form is not None
+        out = self.form.features(diag, col)
+        out[0] += self.form.const
+        return out
+
+    def response(self, atom: Atom) -> tuple[Floats, ...]:
+        """The same as one matrix where costs have no diagonal form."""
+        if self.form is not None or atom.charge is None:
+            return atom.response
+        W, B = atom.matrix, atom.charge  # a baseline; posteriors sum to one
+        G = W[:, None, :] * np.eye(W.shape[1]) - B[:, None, :]
+        more = len(self.counted.score_columns.values) * G.shape[1]
+        return (np.pad(G, ((0, 0), (0, more), (0, 0))),)
+
+    def atom_for(self, slopes: Floats) -> Atom:
+        """The rule that maximises ``slopes @ v``; by diagonals in one pass where that can be."""
+        if self.form is None:
+            gains = self.rates.tensor(slopes)[:, : self.counted.n_classes]
+            return Atom(self.counted.loss_tensor(_readable(gains) * gains))
+        W, B = self.form.weights(slopes)
+        scale = _readable(W)
+        return Atom(scale * W[self._stratum], scale * B[self._stratum])
 
     def add(self, atom: Atom) -> int:
         """Take an atom in and return its number."""
@@ -421,7 +382,7 @@ class Achievable(WholeRules):
     def ask(self, slopes: Floats) -> int:
         """One oracle call: the number of the atom that maximises ``slopes @ v``."""
         self.limits.call()
-        return self.add(self.pricer.atom(slopes))
+        return self.add(self.atom_for(slopes))
 
     def features_of_constants(self) -> Floats:
         """Features (n, d): the first atoms."""
@@ -447,21 +408,21 @@ class Achievable(WholeRules):
         out.frozen = True
         return out
 
-    def gathered(self, start: MixtureWeights | None = None) -> Achievable:
+    def gathered(self, start: search.MixtureWeights | None = None) -> Achievable:
         """The atoms so far and no others, from the constants and a start: asking costs no call."""
-        out = self.within(Limits())
+        out = self.within(search.Limits())
         out.frozen = out.is_certain = True  # all columns are looked through
         out._begun = [*self.constants(), *([] if start is None else [start])]
         return out
 
     # ------------------------------------------------------------------ rules
-    def rule(self, choice: MixtureWeights) -> Rule:
+    def rule(self, choice: search.MixtureWeights) -> Rule:
         """Mixtures of atoms, by segment and by the class on top; the last one is kept."""
         if self._rule is None or self._rule[0] is not choice:
             self._rule = choice, self._rule_of(choice)
         return self._rule[1]
 
-    def _rule_of(self, choice: MixtureWeights) -> Rule:
+    def _rule_of(self, choice: search.MixtureWeights) -> Rule:
         n_segments = len(self.counted.segments)
         width = self.n_blocks // n_segments or 1
         rules = []
@@ -495,12 +456,12 @@ class Achievable(WholeRules):
         merged = self.counted.n_rows < self.evidence.n_rows
         return self.evidence if merged else self.counted
 
-    def confusion(self, choice: MixtureWeights) -> Confusion:
+    def confusion(self, choice: search.MixtureWeights) -> Confusion:
         """Counted by labels."""
         return self._rows.confusion(self.rule(choice))
 
     def expected(
-        self, program: Program, choice: MixtureWeights
+        self, program: Program, choice: search.MixtureWeights
     ) -> tuple[float, float, float | None] | None:
         """What the posteriors say, where they are counted."""
         if not self.counted.credit.by_posteriors:
@@ -509,7 +470,7 @@ class Achievable(WholeRules):
         objective, violation = float(program.value(v)), float(program.violation(v))
         return objective, violation, self._rows.miscalibration(self.rule(choice))
 
-    def randomized_share(self, choice: MixtureWeights) -> float:
+    def randomized_share(self, choice: search.MixtureWeights) -> float:
         """The weight of rows that are not decided for certain."""
         return self._rows.undecided(self.rule(choice))
 
@@ -520,10 +481,10 @@ class Achievable(WholeRules):
 _SWEEPS = 20
 
 
-def best_atom(space: WholeRules, program: Program) -> Optimum:
+def best_atom(space: WholeRules, program: Program) -> search.Optimum:
     """Of the whole rules seen so far the best feasible one, else the nearest to it."""
     k = best_of(program, features_of_atoms(space))
-    return measure(space, program, space.draw_among({k: 1.0}))
+    return search.measure(space, program, space.draw_among({k: 1.0}))
 
 
 def features_of_atoms(space: WholeRules) -> Floats:
@@ -531,7 +492,9 @@ def features_of_atoms(space: WholeRules) -> Floats:
     return np.array([space.features_of(k) for k in range(len(space.atoms))])
 
 
-def round_choice(space: WholeRules, program: Program, choice: MixtureWeights) -> Optimum:
+def round_choice(
+    space: WholeRules, program: Program, choice: search.MixtureWeights
+) -> search.Optimum:
     """Each block's likeliest column, then changed block by block while that helps."""
     at = [max(part, key=lambda k: part[k]) for part in choice]
     features = np.stack([space.columns(b, space.initial_columns(b)) for b in range(space.n_blocks)])
@@ -544,7 +507,7 @@ def round_choice(space: WholeRules, program: Program, choice: MixtureWeights) ->
             at[b], total = k, rest + features[b, k]
         if at == before or space.limits.is_late:
             break
-    return measure(space, program, [{k: 1.0} for k in at])
+    return search.measure(space, program, [{k: 1.0} for k in at])
 
 
 def best_of(program: Program, v: Floats, present: int | None = None) -> int:

@@ -5,22 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from itertools import islice
+from operator import add
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from setpoint import estimators
 from setpoint.array_types import Codes, Floats
-from setpoint.blackbox import BudgetedMetric, FormulaMetric, RowMetric, Shift, smoothed_threshold
+from setpoint.blackbox import BudgetedMetric, FormulaMetric, RowMetric, smoothed_threshold
 from setpoint.counts import N_FOLDS, Confusion, Evidence, folds_of, in_order, merged
 from setpoint.errors import EmptyPopulationError, GoalError, warn_caller
-from setpoint.estimators import (
-    decide,
-    heard,
-    split_scored,
-)
 from setpoint.goals import Goal
 from setpoint.guarantees import Certification
 from setpoint.inputs import CheckedData, CheckedTable
@@ -96,13 +93,9 @@ def held_out(
     seen: Callable[[Evidence], Evidence] = lambda rows: rows,
 ) -> Reached:
     """Violation and score on the rows left out, pooled."""
-    pooled: Confusion | None = None
-    for most, rest in islice(folds_of(evidence), _n_parts(evidence)):
-        rule = in_quiet(partial(find, seen(most)))
-        counted = seen(rest).confusion(rule)
-        pooled = counted if pooled is None else pooled + counted
-    assert pooled is not None
-    return _reached(goal, pooled)
+    parts = (map(seen, pair) for pair in islice(folds_of(evidence), _n_parts(evidence)))
+    counted = [rest.confusion(in_quiet(partial(find, most))) for most, rest in parts]
+    return _reached(goal, reduce(add, counted))
 
 
 def _reached(goal: Goal, counted: Confusion) -> Reached:
@@ -124,9 +117,8 @@ def _n_parts(evidence: Evidence) -> int:
 
 def _left_out(evidence: Evidence) -> str:
     """How rules were tried out, in words."""
-    if _n_parts(evidence) == 1:
-        return f"on one part of {N_FOLDS} left out"
-    return f"by {N_FOLDS}-fold cross-validation"
+    one = _n_parts(evidence) == 1
+    return f"on one part of {N_FOLDS} left out" if one else f"by {N_FOLDS}-fold cross-validation"
 
 
 def in_quiet(find: Callable[[], T]) -> T:
@@ -159,30 +151,26 @@ _HALF_A_POINT = 0.005
 _OF_A_ROW = 0.5
 """Of many classes, whose rates rest on few rows, so much over the root of the rows left out."""
 
-Kind = Literal["label", "soft"]
-
 
 class MissedBoundsWarning(UserWarning):
     """A rule that meets the constraints by posteriors misses them by labels."""
 
 
-def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[Kind, str]:
+def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[EvidenceKind, str]:
     """The kind of evidence whose rule does better on rows it was not found on, and why."""
     if not evidence.has_labels:
         return "soft", "there are no labels"
     evidence = some_rows(evidence, min(_ENOUGH, _ENOUGH_NUMBERS // evidence.n_classes))
-    reached: dict[Kind, Reached] = {}
     own = quick(options, _CALLS)
-    kinds: tuple[Kind, Kind] = ("soft", "label")
-    for kind in kinds:
-        try:
-            reached[kind] = held_out(goal, evidence, partial(_rule, goal, own, kind))
-        except EmptyPopulationError:
-            return "soft", "the rows are too few to choose by cross-validation"
-        except FAILURES as error:
-            first = str(error).splitlines()[0]
-            return "soft", f"soft evidence, as cross-validation failed ({first})"
-    (soft_past, soft), (label_past, label) = reached["soft"], reached["label"]
+    kinds: tuple[EvidenceKind, ...] = ("soft", "label")
+    try:
+        reached = [held_out(goal, evidence, partial(_rule, goal, own, kind)) for kind in kinds]
+    except EmptyPopulationError:
+        return "soft", "the rows are too few to choose by cross-validation"
+    except FAILURES as error:
+        first = str(error).splitlines()[0]
+        return "soft", f"soft evidence, as cross-validation failed ({first})"
+    (soft_past, soft), (label_past, label) = reached
     # A rate of the rarest class is not known any better than this.
     book = evidence.codebook
     held = evidence.marginals.weights[: book.n_plain, : len(book.labels)].sum(axis=0)
@@ -195,7 +183,7 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
             held_rows = evidence.n_rows * _n_parts(evidence) / N_FOLDS
             least = max(least, _OF_A_ROW / float(np.sqrt(held_rows)))
         better = label > soft + least
-    chosen: Kind = "label" if better else "soft"
+    chosen: EvidenceKind = "label" if better else "soft"
     sense = 1.0 if goal.sense == "maximize" else -1.0
     values = f"objective {sense * soft:.4g} with soft and {sense * label:.4g} with label evidence"
     if goal.constraints:
@@ -213,28 +201,30 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
     asked = replace(options, evidence=kind)
     if kind == "label" or not evidence.has_labels:
         return search_rule(goal, evidence, asked), why
-    soft, error = None, None
+    soft: Found | None = None
+    label: Found | None = None
+    failed: InfeasibleError | StoppedError | None = None
+    past = nearer = np.inf
     try:
         soft = search_rule(goal, evidence, asked)
-    except (InfeasibleError, StoppedError) as failed:
-        error = failed
-    past = np.inf if soft is None else _reached(goal, soft.confusion).past
-    if past <= SATISFIED:
-        assert soft is not None
-        return soft, why
-    label, ended = None, str(error) if soft is None else soft.why
-    asked = replace(options, evidence="label", stopped=INTERRUPTED * (INTERRUPTED in ended))
+        past = _reached(goal, soft.confusion).past
+        if past <= SATISFIED:
+            return soft, why
+    except (InfeasibleError, StoppedError) as error:
+        failed = error
+    ended = INTERRUPTED in (str(failed) if soft is None else soft.why)
+    asked = replace(options, evidence="label", stopped=INTERRUPTED * ended)
     with suppress(InfeasibleError, StoppedError), warnings.catch_warnings():
         if soft is not None and soft.stopped:  # has warned
             warnings.simplefilter("ignore", StoppedWarning)
         label = search_rule(goal, evidence, asked)
-    nearer = np.inf if label is None else _reached(goal, label.confusion).past
+        nearer = _reached(goal, label.confusion).past
     if label is not None and nearer <= SATISFIED:
         missed = "no rule by posteriors" if soft is None else "the rule by posteriors does not"
         return label, f"label evidence, by which the constraints are met ({missed})"
     if soft is None:
-        assert error is not None
-        raise error
+        assert failed is not None
+        raise failed
     if label is not None and nearer < past:
         soft, past, why = label, nearer, "label evidence, which comes nearer"
     if soft.status != "nearest":
@@ -263,12 +253,8 @@ _COLUMNS_CALLS = 60
 _OF_A_RATE = 0.02
 """A bound that is missed by no more may be missed by chance."""
 
-_WORDS: dict[RuleInputs, tuple[str, str]] = {
-    "score": ("a rule over the score alone", "the score"),
-    "soft": ("a rule that looks at {columns}, too, by posteriors", "values and posteriors"),
-    "label": ("a rule that looks at {columns}, too, by labels", "values and labels"),
-}
-"""What is chosen, and what it is called beside others."""
+_WORDS = {"score": "the score", "soft": "values and posteriors", "label": "values and labels"}
+"""What rules go by."""
 
 
 def choose_rule_inputs(goal: Goal, aware: Evidence, options: Options) -> tuple[RuleInputs, str]:
@@ -302,13 +288,14 @@ def choose_rule_inputs(goal: Goal, aware: Evidence, options: Options) -> tuple[R
     # The first that misses no bound by more than noise and is as good as any such.
     least = max(min(r.past for r in reached.values()), SATISFIED)
     most = least + noise_of(goal, aware, _OF_A_RATE)
-    kept = {s: r for s, r in reached.items() if r.past <= most}
-    top = max(r.score for r in kept.values())
-    floor = top - _HALF_A_POINT * abs(top)
-    best = next(s for s, r in kept.items() if r.score >= floor)
+    kept = {s: r.score for s, r in reached.items() if r.past <= most}
+    top = max(kept.values())
+    best = next(s for s, score in kept.items() if score >= top - _HALF_A_POINT * abs(top))
     sense = 1.0 if goal.sense == "maximize" else -1.0
-    said = ", ".join(f"{sense * r.score:.4g} by {_WORDS[s][1]}" for s, r in reached.items())
-    words = _WORDS[best][0].format(columns=columns)
+    said = ", ".join(f"{sense * r.score:.4g} by {_WORDS[s]}" for s, r in reached.items())
+    by = "labels" if best == "label" else "posteriors"
+    words = f"a rule that looks at {columns}, too, by {by}"
+    words = "a rule over the score alone" if best == "score" else words
     failed = "" if {"soft", "label"} & reached.keys() else failed
     return best, f"{words}, {_left_out(aware)} (objective {said}{failed})"
 
@@ -337,19 +324,16 @@ def shift_rule(
     """The rule that smoothed post-shift finds."""
     n_segments = len(evidence.segments)
     segments = evidence.rows.segment if n_segments > 1 else None
-    rows: tuple[Any, ...] = evidence.scores, evidence.rows.weight, segments
-    smooth, v = options.smooth, np.zeros(0)
-    metric: RowMetric
-    if given is None:
-        metric = counted = FormulaMetric.of(goal, evidence.rows, np.arange(evidence.n_rows))
+    rows = {"scores": evidence.scores, "weight": evidence.rows.weight, "segments": segments}
+    own: dict[str, Any] = {**rows, "smooth": options.smooth}
+    metric = given or FormulaMetric.of(goal, evidence.rows, np.arange(evidence.n_rows))
+    if isinstance(metric, FormulaMetric):
+        sense, sweep = metric.sense, metric.sweep
         found = smoothed_threshold(
-            counted,
-            *rows,
-            smooth=smooth,
-            sweep=lambda scores, moving: counted.sense * counted.sweep(scores, moving),
+            metric, **own, sweep=lambda scores, moving: sense * sweep(scores, moving)
         )
     else:
-        metric, budget, most = given, options.limits.evaluations, _MOST_CALLS
+        budget, most = options.limits.evaluations, _MOST_CALLS
         if budget is not None:
             curves = 1 if segments is None else 1 + n_segments
             most = max(2, min(most, budget // curves))
@@ -357,58 +341,52 @@ def shift_rule(
         metered = BudgetedMetric(metric, budget, limits)
         # A metric of the ranking shows itself at once.
         few = min(most, _FEW_CALLS) if metric.takes == "scores" else most
-        found = smoothed_threshold(metered, *rows, smooth=smooth, most=few, limits=limits)
+        found = smoothed_threshold(metered, **own, most=few, limits=limits)
         if few < most and not found.constant:
             with limits.keeping(found):
-                found = smoothed_threshold(metered, *rows, smooth=smooth, most=most, limits=limits)
+                found = smoothed_threshold(metered, **own, most=most, limits=limits)
+    n_cuts = len(found.gains)
+    why = f"the best of {n_cuts} cut-offs"
+    if found.window:
+        why += f" by the curve averaged over {found.window:.4g}"
+    if n_segments > 1:
+        why += f", then of each of {n_segments} groups in turn"
+    cuts = found.thresholds
     if found.constant:
-        neutral = 0.5 if evidence.may_be_posteriors else 0.0
-        found = replace(found, thresholds=np.full_like(found.thresholds, neutral))
-    _warn(found, metric, evidence)
-    rule: Rule = Threshold(float(found.thresholds[0]))
+        cuts = np.full_like(cuts, 0.5 if evidence.may_be_posteriors else 0.0)
+        why = f"the metric is the same at all {n_cuts} cut-offs"
+        warn_caller(
+            f"the metric {metric.name} does not depend on the cut-off: it is the same at all "
+            f"{n_cuts} that were measured; the cut-off is left at {cuts[0]:g}",
+            ConstantGoalWarning,
+        )
+    elif np.isinf(cuts).all() and len(set(cuts.tolist())) == 1:
+        warn_caller(
+            f"predicting {evidence.classes[int(cuts[0] < 0)]!r} for everyone does best by "
+            f"'{metric.name}': check the metric, and whether the scores say anything about the "
+            "classes",
+            ConstantGoalWarning,
+        )
+    rule: Rule = Threshold(float(cuts[0]))
     if evidence.codebook.decide_on:
-        rule = PerSegment([Threshold(float(t)) for t in found.thresholds], evidence.segments)
-    confusion = evidence.confusion(rule)
-    if given is None:
-        v = counted.program.rates_of(confusion.counts)
+        rule = PerSegment([Threshold(float(t)) for t in cuts], evidence.segments)
+    confusion, v, reached = evidence.confusion(rule), np.zeros(0), None
+    if isinstance(metric, FormulaMetric):
+        v = metric.program.rates_of(confusion.counts)
+    else:
+        reached = measured_entry(goal, metric, metric.sense * found.value)
     return Found(
         [],
         rule,
         confusion,
         v,
         evidence,
-        _why(found, n_segments),
+        why,
         certificate=Certificate(rivals="rule without draws"),
         n_calls=found.evaluations,
         solver="post-shift",
-        objective=given and measured_entry(goal, metric, metric.sense * found.value),
+        objective=reached,
     )
-
-
-def _why(found: Shift, n_segments: int) -> str:
-    if found.constant:
-        return f"the metric is the same at all {len(found.gains)} cut-offs"
-    out = f"the best of {len(found.gains)} cut-offs"
-    if found.window:
-        out += f" by the curve averaged over {found.window:.4g}"
-    return out + (f", then of each of {n_segments} groups in turn" if n_segments > 1 else "")
-
-
-def _warn(found: Shift, metric: RowMetric, evidence: Evidence) -> None:
-    if found.constant:
-        warn_caller(
-            f"the metric {metric.name} does not depend on the cut-off: it is the same at all "
-            f"{len(found.gains)} that were measured; the cut-off is left at "
-            f"{found.thresholds[0]:g}",
-            ConstantGoalWarning,
-        )
-    elif np.isinf(found.thresholds).all() and len(set(found.thresholds.tolist())) == 1:
-        label = evidence.classes[int(found.thresholds[0] < 0)]
-        warn_caller(
-            f"predicting {label!r} for everyone does best by '{metric.name}': check the metric, "
-            "and whether the scores say anything about the classes",
-            ConstantGoalWarning,
-        )
 
 
 # --- From rows with scores to a rule: which search, what the rule looks at ------------------------
@@ -448,13 +426,13 @@ def solve_evidence(
     table: CheckedTable | None = inputs.tables[None]
     if confidence is not None and certification is None:
         whole = options.randomized is False and not inputs.sees
-        evidence, certification, table = split_scored(
+        evidence, certification, table = estimators.split_scored(
             linked, evidence, table, confidence, whole=whole, blocks=blocks
         )
     find = RuleFinder(linked, evidence, options, inputs.sees, counted, metric)
-    with heard() as caught:
+    with estimators.heard() as caught:
         found = find()
-    return decide(
+    return estimators.decide(
         linked,
         found,
         caught,
@@ -467,35 +445,34 @@ def solve_evidence(
     )
 
 
+@dataclass(eq=False)
 class RuleFinder:
     """Finds the rule for some scores as often as it is asked; what is chosen is chosen once."""
 
-    def __init__(
-        self,
-        linked: LinkedGoal,
-        evidence: Evidence,
-        options: Options,
-        sees: tuple[str, ...] = (),
-        counted: Evidence | None = None,
-        metric: RowMetric | None = None,
-    ) -> None:
-        self.linked, self.evidence, self.options = linked, evidence, options
-        self._counted, self._metric = counted, metric
-        self._aware: Evidence | None = None
-        self._inputs: RuleInputs | None = None
-        self.notes: list[str] = []
+    linked: LinkedGoal
+    evidence: Evidence
+    options: Options
+    sees: tuple[str, ...] = ()
+    counted: Evidence | None = None
+    metric: RowMetric | None = None
+    notes: list[str] = field(default_factory=list)
+    _aware: Evidence | None = None
+    _inputs: RuleInputs | None = None
+
+    def __post_init__(self) -> None:
+        needs, evidence = self.linked.goal.needs, self.evidence
         hidden = evidence.codebook.hides_strata and evidence.n_scores is not None
         if hidden and any(c.baseline is not None for c in evidence.codebook.strata):
             self.notes.append(_BLIND)
-        if linked.goal.needs.measures and linked.goal.needs.datasets:
+        if needs.measures and needs.datasets:
             self.notes.append(_OVER_SETS)
-        if not sees or options.solver in _OF_SCORES:
+        if not self.sees or self.options.solver in _OF_SCORES:
             return
         if evidence.n_scores is not None or evidence.may_be_posteriors:
-            self._aware = evidence.with_values(sees)
+            self._aware = evidence.with_values(self.sees)
         else:
             self.notes.append(
-                f"The rule looks at the score alone and not at {' and '.join(sees)}: expected "
+                f"The rule looks at the score alone and not at {' and '.join(self.sees)}: expected "
                 "values need probabilities, and the scores go beyond 0 and 1."
             )
 
@@ -541,7 +518,7 @@ class RuleFinder:
         """What the solver for these scores finds, and why it was taken."""
         options, goal, evidence = options or self.options, self.linked.goal, self.evidence
         if options.solver == "post-shift":
-            return shift_rule(goal, evidence, options, self._metric)
+            return shift_rule(goal, evidence, options, self.metric)
         if evidence.n_scores is None:
             program = self.linked.at(evidence.marginals)
             return solve_exact(
@@ -556,11 +533,11 @@ class RuleFinder:
             self.linked.at(evidence.marginals)  # posteriors would fill in for a class without rows
         if options.solver in BASELINES:
             options = replace(options, evidence="label")
-        elif self._counted is not None:
+        elif self.counted is not None:
             options = replace(options, evidence="soft")
         elif options.evidence == "auto":
             return _because(*search_by_either(goal, evidence, options))
-        return search_rule(goal, evidence, options, self._counted, inwards)
+        return search_rule(goal, evidence, options, self.counted, inwards)
 
 
 def _because(found: Found, why: str) -> Found:

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from setpoint import sources
 from setpoint.blackbox import BlackBox, blackbox_of, measured_on
 from setpoint.counts import ChangedTableError, Confusion
 from setpoint.errors import GoalError, InputError, InputTypeError, without_races
@@ -18,7 +18,6 @@ from setpoint.goals import Expression, Goal, as_goal
 from setpoint.guarantees import Certification, Promise, check_enough, monotone_constraints, tests_on
 from setpoint.inputs import (
     CheckedData,
-    ClassOrder,
     Dataset,
     DecideOn,
     GivenRows,
@@ -26,10 +25,9 @@ from setpoint.inputs import (
     classes_of,
     columns_of,
     frame_of,
-    one_score,
-    posteriors,
     some,
 )
+from setpoint.plugin.fit.crossfit import scores_for
 from setpoint.plugin.problem import EvidenceKind, Options
 from setpoint.plugin.selection import solve_evidence
 from setpoint.program import link
@@ -37,16 +35,6 @@ from setpoint.report import GoalReport, TextSection
 from setpoint.rules import Rule
 from setpoint.search import CountPass, Found, Randomized, TracePoint, now, solve_tallied
 from setpoint.solvers import Confidence, SearchLimits, Solver
-from setpoint.sources import (
-    CountedRows,
-    CountsCheckpoint,
-    FrameRows,
-    Pass,
-    Passes,
-    frame_rows_of,
-    is_lazy,
-    require_formula,
-)
 
 # --- From scores and labels to a rule -------------------------------------------------------------
 
@@ -227,7 +215,7 @@ def solve(
     """
     metric = blackbox_of(goal)
     goal = as_goal(goal)
-    lazy = is_lazy(data)
+    lazy = sources.is_lazy(data)
     if watch is not None and not callable(watch):
         raise InputTypeError(f"`watch` is a function of a pass, found {type(watch).__name__}")
     if lazy and scores is None:
@@ -252,12 +240,12 @@ def solve(
         if isinstance(scores, (list, tuple)) and len(scores) == 1:
             place = scores[0]
         roles = {"score": place, "weight": sample_weight, "baseline": baseline}
-        tables = frame_rows_of(data, y, sensitive_features, datasets, **roles)
+        tables = sources.frame_rows_of(data, y, sensitive_features, datasets, **roles)
         asked = {"classes": classes, "pos_label": pos_label, "decide_on": decide_on}
         within = _within(tol, exact)
         kept = None
         if checkpoint is not None:
-            kept = CountsCheckpoint(checkpoint, goal, tables, asked)
+            kept = sources.CountsCheckpoint(checkpoint, goal, tables, asked)
         return solve_counted(
             goal, tables, options, asked, within=within, watch=watch, checkpoint=kept,
             confidence=promise,
@@ -327,16 +315,6 @@ def _named_sets(
     return out
 
 
-def scores_for(
-    scores: Any, classes: ClassOrder, posterior: bool, name: str = "scores"
-) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """One score a row, or posteriors with a note if they were renormalised."""
-    if not posterior:
-        return one_score(scores, classes, name), ()
-    found, note = posteriors(scores, classes, name)
-    return found, (note,) if note else ()
-
-
 def unseen_columns(inputs: CheckedData) -> tuple[str, ...]:
     """A note on the columns by which rows count that the rule may not look at."""
     goal = inputs.goal
@@ -365,22 +343,22 @@ _TOL = 1e-4
 
 def solve_counted(
     goal: Goal,
-    rows: Mapping[str | None, FrameRows],
+    rows: Mapping[str | None, sources.FrameRows],
     options: Options,
     known: Mapping[str, Any],
     *,
     within: float,
-    watch: Callable[[Pass], None] | None = None,
-    checkpoint: CountsCheckpoint | None = None,
+    watch: Callable[[sources.Pass], None] | None = None,
+    checkpoint: sources.CountsCheckpoint | None = None,
     confidence: Confidence | None = None,
 ) -> Solution:
     """The rule over one score that reaches a goal on tables elsewhere, and its report."""
     started = now()
-    passes = Passes(goal, rows, watch)
+    passes = sources.Passes(goal, rows, watch)
     with heard() as caught:
         if confidence is not None:
             unscored = {name: replace(own, score=None) for name, own in rows.items()}
-            whole = CountedRows.first_pass(goal, unscored, **known)
+            whole = sources.CountedRows.first_pass(goal, unscored, **known)
             _refuse_many(whole)
             _check_promise(whole, options, confidence)
         stored = None if checkpoint is None else checkpoint.read()
@@ -425,7 +403,7 @@ def solve_counted(
 
 def _check_elsewhere(goal: Goal, y: Any, options: Options) -> None:
     """Refuse what counts alone cannot answer."""
-    require_formula(goal)
+    sources.require_formula(goal)
     if y is None:
         raise InputTypeError("`y` is the name of the column of labels, found None")
     if options.solver not in ("auto", "exact") or options.evidence == "soft":
@@ -435,7 +413,7 @@ def _check_elsewhere(goal: Goal, y: Any, options: Options) -> None:
         )
 
 
-def _refuse_many(counted: CountedRows) -> None:
+def _refuse_many(counted: sources.CountedRows) -> None:
     if counted.codebook.n_classes > 2:
         labels = counted.inputs.classes.sorted.tolist()
         raise InputError(
@@ -444,7 +422,7 @@ def _refuse_many(counted: CountedRows) -> None:
         )
 
 
-def _check_promise(whole: CountedRows, options: Options, settings: Confidence) -> None:
+def _check_promise(whole: sources.CountedRows, options: Options, settings: Confidence) -> None:
     """Refuse what counts of all rows cannot certify."""
     goal = whole.inputs.goal
     linked, tally = link(goal, whole.codebook), whole.tally()
@@ -474,7 +452,11 @@ def _check_recount(known: Confusion, found: Confusion) -> None:
 
 
 def _counting(
-    passes: Passes, counted: CountedRows, step: CountPass, found: Found, certified: bool
+    passes: sources.Passes,
+    counted: sources.CountedRows,
+    step: CountPass,
+    found: Found,
+    certified: bool,
 ) -> TextSection:
     """Who counted, in how many passes, and what is left."""
     engines = dict.fromkeys(own.source.engine for own in passes.rows.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
@@ -13,29 +13,30 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from setpoint.array_types import Codes, Floats
-from setpoint.counts import Evidence, Rows
+from setpoint.array_types import Floats
 from setpoint.errors import InputError, warn_caller
 from setpoint.estimators import (
     FitData,
-    Progress,
     TrainedClassifier,
-    decide,
     fit_preprocessor,
-    heard,
     linear_scores,
-    most_models,
-    transformed,
 )
 from setpoint.goals import Goal
-from setpoint.inputs import CheckedData, Dataset, column_names, least_accepted, row_unit
-from setpoint.parameters import SATISFIED, Above0, From0OrAuto
+from setpoint.inputs import (
+    CheckedData,
+    CheckedTable,
+    Dataset,
+    column_names,
+    least_accepted,
+    row_unit,
+)
+from setpoint.parameters import Above0, From0OrAuto
 from setpoint.program import link
-from setpoint.ramp.problem import Problem, Row
+from setpoint.ramp.problem import Problem
 from setpoint.ramp.selection import (
+    RampTraining,
     ScoreFeature,
     aligned,
-    choose_model,
     naming,
     norm_factor,
     prices,
@@ -44,9 +45,8 @@ from setpoint.ramp.selection import (
 )
 from setpoint.ramp.solvers.augmented_lagrangian import AugmentedLagrangian, RampSearch
 from setpoint.ramp.solvers.cutting_plane import MajorizeMinimize
-from setpoint.report import FewRowsWarning, GoalReport
-from setpoint.rules import Threshold
-from setpoint.search import Found, Limits
+from setpoint.report import FewRowsWarning
+from setpoint.search import Limits
 from setpoint.solvers import WITHOUT_FORMULA, CuttingPlane, Solver
 
 # --- Where the search for a model begins ----------------------------------------------------------
@@ -97,29 +97,11 @@ def normed(w: Floats, X: Any, weight: Floats | None = None) -> Floats:
     return w * (_MIDDLE / middle) if middle > 0 else w
 
 
-# --- What the constructor may be given ------------------------------------------------------------
+# --- The steps of a fit, from checked rows to a trained model -------------------------------------
 
 
 _TOL = 1e-3
 """Where the user sets none."""
-
-
-# --- The steps of a fit, from checked rows to a trained model -------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedProblem:
-    """The problem to be solved, and what belongs to it."""
-
-    problem: Problem
-    rows: Rows
-    n_main: int
-    factor: float
-    deployed: Codes | None
-
-    def unscaled(self, w: Floats) -> Floats:
-        """Coefficients for features as the preprocessor leaves them."""
-        return np.append(w[:-1] * self.factor, w[-1])
 
 
 def with_score(features: Any, score: ScoreFeature | None, X: Any) -> Any:
@@ -135,55 +117,45 @@ def with_score(features: Any, score: ScoreFeature | None, X: Any) -> Any:
 
 def prepare(
     estimator: Any, inputs: CheckedData, features: Mapping[str | None, Any]
-) -> PreparedProblem:
-    """The rows of all data sets as one problem."""
-    rows = inputs.rows
-    program = link(inputs.goal, rows.codebook).at(rows.marginals)
-    used = {name: features[name] for name in inputs.tables}
-    kept = {
-        name: None if part.weight is None or part.weight.all() else part.weight > 0
-        for name, part in inputs.tables.items()
-    }
-    main = kept[None]
-    n_main = inputs.n_rows[None] if main is None else int(main.sum())
-    weight = None if rows.weight is None else rows.weight[:n_main]
-    unit = row_unit(weight)
-    total = float(n_main if weight is None else weight.sum())
-    positive = rows.true[:n_main] == 1
-    positives = float(positive.sum() if weight is None else weight[positive].sum())
-    least = least_accepted(estimator.min_positives, positives, unit)
+) -> tuple[Problem, CheckedTable, float]:
+    """The rows of all data sets as one problem; those of X that count, and the factor of all."""
+    tables = inputs.tables
+    parts = {name: replace(t, X=features[name]).counted for name, t in tables.items()}
+    main, rows = parts[None], inputs.rows
+    unit, weight = row_unit(main.weight), main.weight
+    weight = np.ones(len(main.labels)) if weight is None else weight
+    total = float(weight.sum())
+    least = least_accepted(estimator.min_positives, float(weight[main.labels == 1].sum()), unit)
     if least > total:
         raise InputError(
             f"`min_positives` is {least:g}, and the rows of X have a weight of {total:g}"
         )
-    factor = norm_factor(used[None], inputs.tables[None].weight)
+    factor = norm_factor(features[None], tables[None].weight)
     problem = Problem(
-        stacked(used, kept, factor),
+        stacked([part.X for part in parts.values()], factor),
         rows.kind.astype(np.int64),
         rows.weight,
-        program,
+        link(inputs.goal, rows.codebook).at(rows.marginals),
         2.0 * unit / (float(estimator.C) * total),
         least,
     )
     problem.rows  # noqa: B018  # a bound of another shape is refused before any work
-    deployed = inputs.tables[None].deployed
-    if deployed is not None and main is not None:
-        deployed = deployed[main]
-    return PreparedProblem(problem, rows, n_main, factor, deployed)
+    return problem, main, factor
 
 
 def train(
     estimator: Any,
     data: FitData,
-    prepared: PreparedProblem,
+    features: Mapping[str | None, Any],
     score: ScoreFeature | None,
     limits: Limits,
-) -> tuple[RampSearch, dict[str, Floats]]:
+) -> RampTraining:
     """Find the model, beside those that were there before; a limit or Ctrl-C ends it early."""
-    seed = data.key % 2**32
+    problem, main, factor = prepare(estimator, data.judged, features)
+    seed, solver = data.key % 2**32, data.solver
     rng = np.random.default_rng(seed)
-    problem, solver = prepared.problem, data.solver
-    start = _start(estimator, prepared, score, rng)
+    deployed = None if score is None else of_score(problem.X.shape[1], score.cut * factor)
+    start = _start(estimator.start, problem, main, deployed, rng)
     tol = _TOL if data.limits.tol is None else data.limits.tol
     how: dict[str, Any] = {"tol": tol, "drawn": estimator.randomized, "limits": limits}
     search: RampSearch
@@ -193,85 +165,33 @@ def train(
         )
     else:
         search = AugmentedLagrangian(problem, start, rng=rng, **how)
-    solved = search.solved()
+    search.solved()
     rivals = {"the start": start} if start.any() else {}
-    if score is not None:
-        deployed = of_score(problem.X.shape[1], score.cut * prepared.factor)
+    if deployed is not None:
         rivals["the deployed model"] = normed(deployed, problem.X, problem.weight)
-    return solved, rivals
+    return RampTraining(
+        data.judged, problem, factor, search, rivals, estimator.randomized, estimator.on_infeasible
+    )
 
 
 def _start(
-    estimator: Any, prepared: PreparedProblem, score: ScoreFeature | None, rng: np.random.Generator
+    kind: str,
+    problem: Problem,
+    main: CheckedTable,
+    deployed: Floats | None,
+    rng: np.random.Generator,
 ) -> Floats:
     """The model from which the search begins, its cut-off adjusted to the goal."""
-    problem, n = prepared.problem, prepared.n_main
-    d = problem.X.shape[1]
-    kind = estimator.start
     if kind == "zero":
-        return np.zeros(d + 1)
-    weight = None
-    if problem.weight is not None:
-        weight = problem.weight[:n] / row_unit(problem.weight[:n])
-    if kind == "baseline" and score is not None:
-        w = of_score(d, score.cut * prepared.factor)
-    else:
-        codes = prepared.rows.true[:n]
-        if kind == "baseline":
-            assert prepared.deployed is not None
-            codes = prepared.deployed
-        w = logistic(problem.X[:n], codes == 1, weight, rng)
+        return np.zeros(problem.X.shape[1] + 1)
+    w = deployed
+    if w is None or kind != "baseline":
+        n = len(main.labels)
+        weight = None if problem.weight is None else problem.weight[:n]
+        weight = None if weight is None else weight / row_unit(weight)
+        codes = main.deployed if kind == "baseline" else main.true
+        w = logistic(problem.X[:n], codes == 1, weight, rng)  # type: ignore[arg-type]
     return normed(w, problem.X, problem.weight)
-
-
-# --- Models of a training that are tried on rows that certify -------------------------------------
-
-
-_SHIFTS = np.linspace(0.02, 0.98, 25)
-"""Shares of the rows below the cut-offs that are tried of a model that draws."""
-
-
-def models_of(
-    found: Found,
-    prepared: PreparedProblem,
-    solved: RampSearch,
-    rivals: Mapping[str, Floats],
-    randomized: bool,
-) -> list[Found]:
-    """The iterates of a training, and the models that were there before it."""
-    weights = [solved.best.w, *rivals.values()]
-    n = max(most_models(found.evidence.n_rows) - len(weights), 1)
-    some = np.unique(np.linspace(0, len(solved.path) - 1, n).astype(int))
-    weights += [solved.path[i].w for i in some.tolist()]
-    program, out = prepared.problem.program, [found]
-    for w in {w.tobytes(): w for w in weights}.values():
-        scored = Evidence(prepared.rows, linear_scores(prepared.problem.X, w))
-        other = replace(found, evidence=scored, model=prepared.unscaled(w))
-        if not randomized:
-            out.append(other)
-            continue
-        for cut in (0.0, *np.unique(np.quantile(scored.scores, _SHIFTS)).tolist()):
-            rule = Threshold(float(cut), width=1.0)
-            confusion = scored.confusion(rule)
-            out.append(
-                replace(
-                    other,
-                    rule=rule,
-                    values=program.rates_of(confusion.counts),
-                    confusion=confusion,
-                    randomized_share=scored.undecided(rule),
-                )
-            )
-    return out
-
-
-def meets_floors(floors: Sequence[Row], counts: Floats) -> NDArray[np.bool_]:
-    """Whether rules (m,) keep the denominators off 0, by counts (entries, m)."""
-    accepted = counts[1::2]
-    out = np.ones(counts.shape[1], bool)
-    for row in floors:
-        out &= row.coefs @ accepted + row.const <= SATISFIED
-    return out
 
 
 # --- RampClassifier: a linear model with bounds on any number of data sets ------------------------
@@ -407,7 +327,7 @@ class RampClassifier(TrainedClassifier):
             raise InputError(f"`tol` is a number above 0, got {tol!r}")
         goal.require_formula(WITHOUT_FORMULA)
 
-    def _train(self, data: FitData) -> tuple[Found, GoalReport]:
+    def _train(self, data: FitData, limits: Limits) -> RampTraining:
         if self.start == "baseline" and data.deployed is None:
             raise InputError(
                 "`start='baseline'` begins with the deployed model, and there is no baseline; pass "
@@ -416,65 +336,26 @@ class RampClassifier(TrainedClassifier):
         if self.randomized:
             self._check_drawable(data.X, data.key, column_names(data.X))
         _warn_small(data.judged)
-        score = self._fit_features(data)
-        prepared = prepare(self, data.judged, self._features_of_all(data))
-        with Progress(bool(self.verbose)) as progress:
-            limits = Limits(max_seconds=data.limits.seconds, report=progress)
-            solved, rivals = train(self, data, prepared, score, limits)
-        with heard() as caught:
-            found = choose_model(
-                prepared.rows,
-                prepared.problem,
-                solved,
-                rivals,
-                randomized=self.randomized,
-                on_infeasible=self.on_infeasible,
-            )
-        found, report = decide(
-            prepared.problem.program.linked,
-            replace(found, model=prepared.unscaled(found.model)),
-            caught,
-            family="ramp",
-            solver=data.solver.name,
-            notes=[*([] if data.certifying else [_flattered(prepared)]), *limits.notes],
-            trace=limits.trace,
-            table=data.judged.take(data.kept).tables[None],
-            started=data.started,
-            certification=self._certification(
-                data,
-                lambda found: models_of(found, prepared, solved, rivals, self.randomized),
-                lambda counts: meets_floors(prepared.problem.floors, counts),
-            ),
-        )
-        self.parameters_ = found.model
-        self.multipliers_ = prices(prepared.problem, solved.multipliers)
-        return found, report
-
-    # ------------------------------------------------------------------ shared steps
-    def _fit_features(self, data: FitData) -> ScoreFeature | None:
-        """Learn the preprocessor and the deployed model's score; the latter is returned."""
-        labels = np.array(data.classes.labels)
         self.preprocessor_ = fit_preprocessor(self.preprocessor, data.trained_on, data.classes)
         self.score_feature_ = score_feature(
-            self.baseline_score_feature, data.deployed, data.X, labels[1], data.weight
+            self.baseline_score_feature,
+            data.deployed,
+            data.X,
+            np.array(data.classes.labels)[1],
+            data.weight,
         )
-        return self.score_feature_
-
-    def _features_of_all(self, data: FitData) -> dict[str | None, Any]:
-        """What the model takes of each data set."""
-        out: dict[str | None, Any] = {None: self._preprocessed(data.features, data.X)}
+        features: dict[str | None, Any] = {None: self._transformed(data.features, data.X)}
         for name in data.judged.tables:
             if name is not None:
                 with naming(name):
                     X = data.given[name].X
-                    out[name] = self._preprocessed(self._features(X, data.column), X)
-        return out
+                    features[name] = self._transformed(self._features(X, data.column), X)
+        training = train(self, data, features, self.score_feature_, limits)
+        self.multipliers_ = prices(training.problem, training.solved.multipliers)
+        return training
 
-    def _preprocessed(self, features: Any, X: Any) -> Any:
-        return with_score(transformed(self.preprocessor_, features), self.score_feature_, X)
-
-    def _scores_by(self, model: Any, X: Any, column: str | None) -> Floats:
-        return linear_scores(self._preprocessed(self._features(X, column), X), model)
+    def _transformed(self, features: Any, X: Any) -> Any:
+        return with_score(super()._transformed(features, X), self.score_feature_, X)
 
     def _datasets(self, datasets: Any, X: Any, column: str | None) -> dict[str, Dataset]:
         return aligned(datasets, column_names(X), column)
@@ -493,11 +374,3 @@ def _warn_small(inputs: CheckedData) -> None:
                 "on it says little about rows like them",
                 FewRowsWarning,
             )
-
-
-def _flattered(prepared: PreparedProblem) -> str:
-    """What the report says of the rows that it counts on."""
-    return (
-        f"What is counted on the {len(prepared.problem.kind):,} rows that the model was trained "
-        "on flatters it somewhat; rows held out judge it."
-    )

@@ -9,11 +9,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.compiled import kernel
 from setpoint.counts import Evidence
 from setpoint.errors import ShapeError
+from setpoint.parameters import SATISFIED
 from setpoint.program import (
     Accepted,
     Affine,
@@ -212,6 +214,11 @@ class Problem:
     def excess(self, S: Floats) -> Floats:
         """The rows (m,): nothing above 0 is allowed."""
         return np.asarray(self.coefs @ S + self.const)
+
+    def keeps_floors(self, S: Floats) -> NDArray[np.bool_]:
+        """Whether accepted weights (kinds, ...) keep the denominators off 0."""
+        met = [row.coefs @ S + row.const <= SATISFIED for row in self.floors]
+        return np.asarray(np.all([np.ones(S.shape[1:], bool), *met], axis=0))
 
     def smoothed(self, w: Floats, t: float) -> tuple[Floats, Floats]:
         """Accepted weights (kinds,) by the smoothed ramp, and its slope at each row (N,)."""

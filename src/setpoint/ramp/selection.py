@@ -13,9 +13,9 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from setpoint.array_types import Floats
-from setpoint.counts import Codebook, Evidence, Rows
+from setpoint.counts import Codebook, Evidence
 from setpoint.errors import InputError, InputTypeError, SetpointError, nearest, warn_caller
-from setpoint.estimators import linear_scores
+from setpoint.estimators import Training, linear_scores, most_models
 from setpoint.inputs import Dataset, Deployed, as_datasets, column_names
 from setpoint.parameters import SATISFIED
 from setpoint.program import Program
@@ -35,6 +35,8 @@ from setpoint.search import (
 
 
 _AT_THE_CAP = 0.999
+_SHIFTS = np.linspace(0.02, 0.98, 25)
+"""Shares of the rows below the cut-offs that are tried of a model that draws."""
 _ERRORS = 2.0
 """Standard errors that another cut-off or model has to gain."""
 
@@ -47,39 +49,72 @@ def prices(problem: Problem, multipliers: Floats) -> dict[str, float]:
     return out
 
 
-def choose_model(
-    rows: Rows,
-    problem: Problem,
-    solved: RampSearch,
-    rivals: Mapping[str, Floats],
-    *,
-    randomized: bool,
-    on_infeasible: Literal["raise", "nearest"],
-) -> Found:
-    """The model and its rule on its scores."""
-    judge = _RuleJudge(problem.program, rows, problem, solved, on_infeasible)
-    trained = solved.best.w
-    if randomized:
-        found = judge.drawn(trained)
-    else:
-        found = judge.without_draws({"": trained, **rivals}) or judge.nearest(trained)
-    _warn_constant(rows.codebook, found)
-    return replace(found, why=f"{solved.why}; {found.why}")
-
-
 @dataclass(frozen=True, eq=False)
-class _RuleJudge:
-    """What the rules that may be chosen are judged by: the rows and the goal."""
+class RampTraining(Training):
+    """A search that is over, and the rows and the goal that its models are judged by."""
 
-    program: Program
-    rows: Rows
     problem: Problem
+    factor: float
     solved: RampSearch
+    rivals: Mapping[str, Floats]
+    randomized: bool
     on_infeasible: Literal["raise", "nearest"]
+
+    @property
+    def program(self) -> Program:
+        """The goal over rates."""
+        return self.problem.program
+
+    def chosen(self) -> Found:
+        """The model and its rule on its scores."""
+        trained = self.solved.best.w
+        if self.randomized:
+            found = self.drawn(trained)
+        else:
+            found = self.without_draws({"": trained, **self.rivals}) or self.nearest(trained)
+        _warn_constant(self.judged.rows.codebook, found)
+        why = f"{self.solved.why}; {found.why}"
+        return replace(found, why=why, model=self.unscaled(found.model))
+
+    def models(self, found: Found) -> list[Found]:
+        """The iterates of a training, and the models that were there before it."""
+        path, weights = self.solved.path, [self.solved.best.w, *self.rivals.values()]
+        n = max(most_models(found.evidence.n_rows) - len(weights), 1)
+        some = np.unique(np.linspace(0, len(path) - 1, n).astype(int))
+        weights += [path[i].w for i in some.tolist()]
+        out = [found]
+        for w in {w.tobytes(): w for w in weights}.values():
+            scored = self.scored(w)
+            other = replace(found, evidence=scored, model=self.unscaled(w))
+            if not self.randomized:
+                out.append(other)
+                continue
+            for cut in (0.0, *np.unique(np.quantile(scored.scores, _SHIFTS)).tolist()):
+                judged = self.reached(w, scored, Threshold(float(cut), width=1.0))
+                same = ("rule", "values", "confusion", "randomized_share")
+                out.append(replace(other, **{name: getattr(judged, name) for name in same}))
+        return out
+
+    def allowed(self, counts: Floats) -> NDArray[np.bool_]:
+        """Whether rules (m,) keep the denominators off 0, by counts (entries, m)."""
+        return self.problem.keeps_floors(counts[1::2])
+
+    def notes(self, found: Found, certified: bool) -> list[str]:
+        """What the report says of the rows that it counts on."""
+        if certified:
+            return []
+        return [
+            f"What is counted on the {len(self.problem.kind):,} rows that the model was trained "
+            "on flatters it somewhat; rows held out judge it."
+        ]
+
+    def unscaled(self, w: Floats) -> Floats:
+        """Coefficients for features as the preprocessor leaves them."""
+        return np.append(w[:-1] * self.factor, w[-1])
 
     def scored(self, w: Floats) -> Evidence:
         """The rows with the scores of a model."""
-        return Evidence(self.rows, linear_scores(self.problem.X, w))
+        return Evidence(self.judged.rows, linear_scores(self.problem.X, w))
 
     def without_draws(self, models: Mapping[str, Floats]) -> Found | None:
         """The trained model at 0 or near it, unless another cut-off or model clearly gains."""
@@ -87,19 +122,19 @@ class _RuleJudge:
         others: list[Found] = []
         for name, w in models.items():
             scored = self.scored(w)
-            at_zero = self.judged(w, scored, Threshold(0.0))
+            at_zero = self.reached(w, scored, Threshold(0.0))
             cuts = feasible_cutoffs(self.program, scored, self.problem.floors)
             if self.meets(at_zero):
                 why = at_zero.why if not name else f"{name} was better as it is"
                 others.append(replace(at_zero, why=why))
             elif cuts is not None:
                 why = "the cut-off moved from 0 to where the counted rates meet the bounds"
-                near = self.judged(w, scored, Threshold(cuts[0]))
+                near = self.reached(w, scored, Threshold(cuts[0]))
                 others.append(replace(near, status="feasible", why=why))
             if not name and others:
                 first = others.pop()
             if cuts is not None:
-                best = self.judged(w, scored, Threshold(cuts[1]))
+                best = self.reached(w, scored, Threshold(cuts[1]))
                 why = f"{name or 'the trained model'} at its best cut-off"
                 others.append(replace(best, status="feasible", why=why))
         others.sort(key=lambda found: -self.program.score_at(found.values))
@@ -123,7 +158,7 @@ class _RuleJudge:
 
     def drawn(self, w: Floats) -> Found:
         """The randomised classifier that the ramp is."""
-        outcome = self.judged(w, self.scored(w), Threshold(0.0, width=1.0))
+        outcome = self.reached(w, self.scored(w), Threshold(0.0, width=1.0))
         if self.meets(outcome):
             return outcome
         if self.on_infeasible == "raise":
@@ -131,7 +166,7 @@ class _RuleJudge:
             raise self.not_found(InfeasibleError("", violation=violation))
         return replace(outcome, status="nearest", blame=self.blame())
 
-    def judged(self, w: Floats, scored: Evidence, rule: Threshold) -> Found:
+    def reached(self, w: Floats, scored: Evidence, rule: Threshold) -> Found:
         """What a rule reaches on the rows."""
         confusion = scored.confusion(rule)
         return Found(
@@ -151,8 +186,7 @@ class _RuleJudge:
         """Whether the goal is met, and its floors are."""
         if float(self.program.violation(outcome.values)) > SATISFIED:
             return False
-        S = np.ravel(outcome.confusion.counts[:, :, 1])
-        return all(float(row.coefs @ S) + row.const <= SATISFIED for row in self.problem.floors)
+        return bool(self.problem.keeps_floors(np.ravel(outcome.confusion.counts[:, :, 1])))
 
     def nearest(self, w: Floats) -> Found:
         """The cut-off with the least violation, where none meets the goal."""
@@ -278,9 +312,8 @@ def norm_factor(X: Any, weight: Floats | None = None) -> float:
     return float(np.clip(norm, _SHORTEST, _LONGEST)) / norm if norm > 0 else 1.0
 
 
-def stacked(parts: Mapping[Any, Any], kept: Mapping[Any, Any], factor: float) -> Any:
+def stacked(chosen: Sequence[Any], factor: float) -> Any:
     """All rows below one another, times a factor; float64, dense or CSR."""
-    chosen = [X if kept[name] is None else X[kept[name]] for name, X in parts.items()]
     if any(sparse.issparse(X) for X in chosen):
         out = sparse.vstack([sparse.csr_matrix(X) for X in chosen], "csr")
         return out * factor

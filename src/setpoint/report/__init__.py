@@ -5,12 +5,28 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
+    from setpoint.report.advice import refused, stricter_goal
+    from setpoint.report.blocks import (
+        Axis,
+        Bar,
+        Cell,
+        Chapter,
+        Document,
+        Figures,
+        Header,
+        Prose,
+        Table,
+        Tone,
+        bar_on,
+        command_for,
+    )
     from setpoint.report.displays import style
     from setpoint.report.displays.frontier import DeferralDisplay, FrontierDisplay
     from setpoint.report.displays.objective import ConvergenceDisplay, ObjectiveCurveDisplay
     from setpoint.report.displays.operating import GroupRatesDisplay, OperatingPointDisplay
     from setpoint.report.displays.scales import drawstyle_of, known_line, scale_of, shown_bounds
     from setpoint.report.displays.style import Canvas
+    from setpoint.report.document import NO_RULE, UNCERTIFIED, report_document
     from setpoint.report.entry import LEVEL, Entry, GroupRow, entries_on, measured_entry
     from setpoint.report.facts import (
         SIZE,
@@ -27,6 +43,7 @@ if TYPE_CHECKING:
     )
     from setpoint.report.findings import (
         covered,
+        entry_lines,
         fitted_on,
         headline,
         lines_of,
@@ -57,19 +74,14 @@ if TYPE_CHECKING:
         deferral_points,
         operating_points,
     )
-    from setpoint.report.page.page import (
-        NO_RULE,
-        UNCERTIFIED,
-        Figure,
-        command_for,
-        figure_of,
+    from setpoint.report.page.page import as_page, write_infeasible
+    from setpoint.report.page.svg import rendered
+    from setpoint.report.promised import (
+        between_bounds,
+        goals_to_copy,
         same_sides,
         with_searched_bounds,
-        write_infeasible,
     )
-    from setpoint.report.page.parts import Axis, Bar, Header, bar_on
-    from setpoint.report.page.svg import rendered
-    from setpoint.report.promised import between_bounds, goals_to_copy, more_rows, sure
     from setpoint.report.report import (
         FewRowsWarning,
         GoalReport,
@@ -92,7 +104,7 @@ if TYPE_CHECKING:
         Prices,
         SearchTrace,
     )
-    from setpoint.report.text import card_text, entry_lines, refused, report_text, stricter_goal
+    from setpoint.report.text import as_text, card_text, report_text
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
     __getattr__ = lazily(__name__)

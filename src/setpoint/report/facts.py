@@ -53,6 +53,7 @@ class Picture:
     size: tuple[float, float] = SIZE
     panels: bool = False
     detail: bool = False
+    rows: str = ""
 
 
 # --- Sections: what a room of the house adds to a report ------------------------------------------
@@ -66,19 +67,22 @@ class Section:
 
     name: ClassVar[str]
     title: ClassVar[str]
+    points: Any
+    points_of: ClassVar[type | None] = None
+    """What its points are, where it is written as these alone."""
 
     def __init_subclass__(cls) -> None:
         _KINDS[cls.name] = cls
 
     def to_dict(self) -> dict[str, Any]:
         """Its values, as plain dicts, lists and scalars; infinite ones as ``float`` reads them."""
-        out: dict[str, Any] = plain(self)
+        out: dict[str, Any] = plain(self if self.points_of is None else self.points)
         return out
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """What :meth:`to_dict` wrote."""
-        return read(cls, data)
+        return read(cls, data) if cls.points_of is None else cls(read(cls.points_of, data))  # type: ignore[call-arg]
 
     def lines(self) -> Sequence[str]:
         """Its sentences; none where pictures say it all."""

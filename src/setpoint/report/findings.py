@@ -25,7 +25,17 @@ from setpoint.inference import FAILS, OPEN, SHOWN
 from setpoint.parameters import SATISFIED
 from setpoint.report.entry import LEVEL, Entry, smallest_group
 from setpoint.report.facts import Facts
-from setpoint.report.numbers import Unit, asked, count, named, percent, plural, shown, unit_of
+from setpoint.report.numbers import (
+    Unit,
+    asked,
+    count,
+    named,
+    percent,
+    plural,
+    shown,
+    shown_bound,
+    unit_of,
+)
 from setpoint.report.promised import certified_in_words, statement
 
 # --- What rules reach, by the cut-offs that a report knows ----------------------------------------
@@ -200,6 +210,26 @@ def certified_head(lines: Iterable[Line], facts: Facts) -> str:
     if not any(line.certified for line in lines):
         return ""
     return "Certified" if facts.is_certified else "Could be certified"
+
+
+def entry_lines(line: Line) -> list[str]:
+    """One part of the goal: its value and counts; then what holds on new rows."""
+    entry = line.entry
+    value = line.value + (f" ({line.counts})" if line.counts else "")
+    rows = f", {entry.why}" if entry.why else ""
+    out = [f"{entry.text}: {value}{rows}"]
+    if entry.relation is None and entry.value is not None:
+        out[0] += f", {line.wanted}"
+    limits = f"{line.where} {line.limits}" if line.limits else ""
+    if limits and entry.interval == "bootstrap":
+        limits += " (bootstrap)"
+    if entry.relation is not None and entry.value is not None:
+        limits += f"{': ' if limits else ''}{line.verdict}"
+        if entry.worked is not None:
+            limits += f" (searched with {shown_bound(entry.worked, line.unit)})"
+    if line.certified and line.verdict != "certified":
+        limits += f"; could be certified: {line.certified}"
+    return [*out, limits] if limits else out
 
 
 def headline(facts: Facts, goal: Goal) -> str:

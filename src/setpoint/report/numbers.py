@@ -303,7 +303,7 @@ class Counts:
 
 
 PER = 10_000
-"""Rows that counts of people refer to."""
+"""Rows that prices and counts of people refer to."""
 
 _MOST = 3
 """Mistakes between classes that are named."""
@@ -316,6 +316,12 @@ class RowShare:
     words: str
     rows: float
     right: bool
+    kind: str = ""
+
+    @property
+    def count(self) -> str:
+        """How many of 10,000; of a fraction of one it says that there are some."""
+        return so_many(self.rows)
 
 
 def parts_of(
@@ -339,19 +345,22 @@ def parts_of(
     if len(counts.classes) == 2:
         (tn, fp), (fn, tp) = found.confusion[:2]
         named = [
-            ("accepted rightly", tp, True),
-            ("accepted wrongly", fp, False),
-            ("missed", fn, False),
-            ("left out rightly", tn, True),
+            ("accepted rightly", tp, True, "hit"),
+            ("accepted wrongly", fp, False, "alarm"),
+            ("missed", fn, False, "miss"),
+            ("left out rightly", tn, True, "rest"),
         ]
     else:
         right = sum(x for i, j, x in found.table() if i == j)
         wrong = found.labelled - sum(found.deferred[:-1]) - right
-        named = [("decided rightly", right, True), ("decided wrongly", wrong, False)]
+        named = [
+            ("decided rightly", right, True, "hit"),
+            ("decided wrongly", wrong, False, "alarm"),
+        ]
     if found.deferred:
-        named.append(("deferred", sum(found.deferred[:-1]), False))
-    rows = _that_add_up([PER * (x / found.labelled) for _, x, _ in named])
-    return tuple(RowShare(part[0], n, part[2]) for part, n in zip(named, rows, strict=True))
+        named.append(("deferred", sum(found.deferred[:-1]), False, "deferred"))
+    rows = _that_add_up([PER * (x / found.labelled) for _, x, *_ in named])
+    return tuple(replace(RowShare(*part), rows=n) for part, n in zip(named, rows, strict=True))
 
 
 def _that_add_up(rows: list[float]) -> list[float]:
@@ -391,18 +400,18 @@ missed."
     if counts.deferred and confusion is None:
         parts, left = parts[:-1], parts[-1]
         verb = "is" if round(left.rows) == 1 else "are"
-        start = f"{start} {_so_many(left.rows)} {verb} deferred to a person; of the others"
+        start = f"{start} {so_many(left.rows)} {verb} deferred to a person; of the others"
     if len(counts.classes) == 2:
         tp, fp, fn, *_ = (p.rows for p in parts)
-        missed = f"{_so_many(fn)} of {named(counts.classes[1])} are missed"
+        missed = f"{so_many(fn)} of {named(counts.classes[1])} are missed"
         if round(tp + fp) == 0:
-            return f"{start} {_so_many(tp + fp)} are accepted; {missed}."
+            return f"{start} {so_many(tp + fp)} are accepted; {missed}."
         return (
-            f"{start} {_so_many(tp + fp)} are accepted: {_so_many(tp)} rightly, "
-            f"{_so_many(fp)} wrongly; {missed}."
+            f"{start} {so_many(tp + fp)} are accepted: {so_many(tp)} rightly, "
+            f"{so_many(fp)} wrongly; {missed}."
         )
     right, wrong = parts
-    text = f"{start} {_so_many(right.rows)} are decided rightly, {_so_many(wrong.rows)} wrongly"
+    text = f"{start} {so_many(right.rows)} are decided rightly, {so_many(wrong.rows)} wrongly"
     mistakes = _mistakes(_of(counts, confusion))
     return f"{text}; most often {', '.join(mistakes)}." if mistakes else f"{text}."
 
@@ -424,12 +433,12 @@ def _mistakes(counts: Counts) -> list[str]:
     wrong.sort(key=lambda cell: (-cell[0], cell[1:]))
     classes = counts.classes
     return [
-        f"{_so_many(PER * (x / counts.labelled))} of {named(classes[i])} taken for {classes[j]!r}"
+        f"{so_many(PER * (x / counts.labelled))} of {named(classes[i])} taken for {classes[j]!r}"
         for x, i, j in wrong[:_MOST]
     ]
 
 
-def _so_many(x: float) -> str:
+def so_many(x: float) -> str:
     """A number of people; of a fraction of one it says that there are some."""
     return f"{x:,.0f}" if x >= 0.5 or x == 0 else "fewer than one"
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from setpoint.goals import (
     Const,
     Constraint,
+    Expression,
     Goal,
     Label,
     column_in_words,
@@ -95,6 +96,53 @@ def inwards(value: float, floor: bool) -> float:
     scale = min(scale, 1000.0) if abs(value) > 0.01 else scale
     moved = (math.floor if floor else math.ceil)(value * scale - (1e-9 if floor else -1e-9))
     return float(f"{moved / scale:.12g}")
+
+
+# --- The bound that is meant, beside the bound that a rule was searched with ----------------------
+
+
+def with_searched_bounds(
+    entries: Sequence[Entry], meant: Goal, searched: Goal
+) -> tuple[Entry, ...]:
+    """The entries of the goal that is meant, with the bounds that the rule was searched with.
+
+    Examples
+    --------
+    >>> meant = Goal.parse("maximize recall subject to precision >= 0.5")
+    >>> searched = Goal.parse("maximize recall subject to precision >= 0.54")
+    >>> (entry,) = with_searched_bounds([Entry("precision >= 0.5", 0.55, 0.5)], meant, searched)
+    >>> entry.bound, entry.worked
+    (0.5, 0.54)
+    """
+    asked: dict[tuple[Expression, str], list[float]] = {}
+    for c in searched.constraints:
+        if isinstance(c.rhs, Const):
+            asked.setdefault((c.lhs, c.relation), []).append(c.rhs.value)
+    out = []
+    for entry, constraint in zip(entries, meant.constraints, strict=True):
+        bounds = asked.get((constraint.lhs, constraint.relation))
+        meant_here = constraint.rhs.value if isinstance(constraint.rhs, Const) else None
+        if bounds is None or meant_here is None or meant_here in bounds:
+            out.append(entry)
+        else:
+            strictest = max if constraint.relation == ">=" else min
+            out.append(replace(entry, worked=strictest(bounds)))
+    return tuple(out)
+
+
+def same_sides(one: Goal, other: Goal) -> bool:
+    """Whether two goals want the same, but for the numbers that bound it.
+
+    Examples
+    --------
+    >>> meant = Goal.parse("maximize recall subject to precision >= 0.5")
+    >>> same_sides(meant, Goal.parse("maximize recall subject to precision >= 0.54"))
+    True
+    >>> same_sides(meant, Goal.parse("maximize recall subject to accuracy >= 0.5"))
+    False
+    """
+    sides = [{(c.lhs, c.relation) for c in goal.constraints} for goal in (one, other)]
+    return (one.sense, one.objective, sides[0]) == (other.sense, other.objective, sides[1])
 
 
 # --- What is promised on new rows, in sentences: the first that is read ---------------------------

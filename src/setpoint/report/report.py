@@ -36,7 +36,7 @@ from setpoint.goals import (
 )
 from setpoint.guarantees import Guarantee
 from setpoint.inference import CountedRates, is_group_gap
-from setpoint.inputs import CheckedTable
+from setpoint.inputs import CheckedTable, atomic_write
 from setpoint.packages import pandas
 from setpoint.program import LinkedGoal, Linker, link
 from setpoint.report.entry import (
@@ -68,7 +68,7 @@ from setpoint.search import Found
 if TYPE_CHECKING:
     import pandas as pd
 
-    from setpoint.report.page.parts import Header
+    from setpoint.report.blocks import Header
 
 
 # --- GoalReport: the facts of what was reached, and its faces: text, notebook ---------------------
@@ -197,9 +197,9 @@ class GoalReport(Facts):
         OSError
             If the file cannot be written.
         """
-        from setpoint.report.page import write_page
+        from setpoint.report.page import page_text
 
-        write_page(path, self, held_out, about, header)
+        atomic_write(path, page_text(self, held_out, about, header).encode("utf-8"))
 
     def __str__(self) -> str:
         from setpoint.report.text import report_text
@@ -207,9 +207,10 @@ class GoalReport(Facts):
         return report_text(self)
 
     def _repr_html_(self) -> str:
-        from setpoint.report.text import report_html
+        from setpoint.report.document import report_document
+        from setpoint.report.text import as_notebook
 
-        return report_html(self)
+        return as_notebook(report_document(self))
 
 
 # --- From a confusion to a report: count, and say what a reader should know -----------------------
@@ -538,14 +539,9 @@ def _with_objective(
         tuple(replace(c, lhs=c.lhs.baseline(), rhs=c.rhs.baseline()) for c in own),
     )
     gain = Constraint(goal.objective - objective, _better(goal), Const(0.0))
-    assert table.true is not None
-    rows = Rows.from_arrays(
-        classes, table.true, len(table.true), needs=todays.subject_to(gain).needs,
-        weight=table.weight, columns=table.columns, baseline=table.deployed,
-    )  # fmt: skip
-    confusion = rows.confusion(decided[counted_rows(table.weight)])
-    linked = link(todays.subject_to(gain), rows.codebook)
-    entry, *constraints, difference = entries_on(linked, confusion, level, checked=False)
+    confusion, (entry, *constraints, difference) = _counted_with_deployed(
+        todays.subject_to(gain), classes, table, decided, level
+    )
     return replace(
         found,
         objective=entry.value,
@@ -563,7 +559,6 @@ def differences_of_constraints(
     level: float = LEVEL,
 ) -> list[Entry | None]:
     """What the left side of each constraint gains against the deployed model, with intervals."""
-    assert table.true is not None
     out: list[Entry | None] = []
     for c in goal.constraints:
         needs = replace(goal, objective=c.lhs, constraints=()).needs
@@ -573,17 +568,25 @@ def differences_of_constraints(
         gain = Constraint(c.lhs - c.lhs.baseline(), c.relation, Const(0.0))
         try:
             pair = Goal(goal.sense, c.lhs.baseline(), (gain,))
-            rows = Rows.from_arrays(
-                classes, table.true, len(table.true), needs=pair.needs, weight=table.weight,
-                columns=table.columns, baseline=table.deployed,
-            )  # fmt: skip
-            confusion = rows.confusion(decided[counted_rows(table.weight)])
-            found = entries_on(link(pair, rows.codebook), confusion, level, checked=False)[1]
+            _, (_, found) = _counted_with_deployed(pair, classes, table, decided, level)
         except GoalError:  # such as a side that is too long with both models in it
             out.append(None)
             continue
         out.append(replace(found, text=str(c.lhs)))
     return out
+
+
+def _counted_with_deployed(
+    goal: Goal, classes: Sequence[Label], table: CheckedTable, decided: NDArray[Any], level: float
+) -> tuple[Confusion, list[Entry]]:
+    """Rows by both decisions, and a goal of both on them."""
+    assert table.true is not None
+    rows = Rows.from_arrays(
+        classes, table.true, len(table.true), needs=goal.needs, weight=table.weight,
+        columns=table.columns, baseline=table.deployed,
+    )  # fmt: skip
+    confusion = rows.confusion(decided[counted_rows(table.weight)])
+    return confusion, entries_on(link(goal, rows.codebook), confusion, level, checked=False)
 
 
 def _better(goal: Goal) -> Relation:

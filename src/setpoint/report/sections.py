@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from setpoint.goals import Metric, Reduce, expression_of, in_words
 from setpoint.parameters import WhenRead, all_read
 from setpoint.report.facts import Picture, Section
-from setpoint.report.numbers import amount, cleaned, number, percent, plain, read, shortened
-from setpoint.report.operating import DeferralPoints, OperatingCurve, OperatingPoints
+from setpoint.report.numbers import PER, amount, cleaned, number, percent, shortened
+from setpoint.report.operating import DeferralPoints, OperatingPoints
 from setpoint.search import Frontier
 
 if TYPE_CHECKING:
@@ -36,17 +36,8 @@ class DeferralSection(Section):
 
     name: ClassVar[str] = "deferral"
     title: ClassVar[str] = "Decided and deferred"
+    points_of = DeferralPoints
     points: DeferralPoints
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists and scalars."""
-        out: dict[str, Any] = plain(self.points)
-        return out
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> DeferralSection:
-        """The section that :meth:`to_dict` wrote."""
-        return cls(read(DeferralPoints, data))
 
     def lines(self) -> Sequence[str]:
         """One sentence."""
@@ -82,9 +73,6 @@ class DeferralSection(Section):
 # --- The best objective as a bound moves, where somebody asked for it -----------------------------
 
 
-"""Inches."""
-
-
 @dataclass(frozen=True)
 class Frontiers(Section):
     """Frontiers, one for each bound that was moved."""
@@ -103,8 +91,7 @@ class Frontiers(Section):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Frontiers:
         """The frontiers that :meth:`to_dict` wrote."""
-        items = tuple(Frontier.from_dict(f) for f in data["items"])
-        return cls(**{**data, "items": items})
+        return cls(tuple(Frontier.from_dict(f) for f in data["items"]))
 
     def pictures(self, facts: Facts) -> Iterator[Picture]:
         """The best objective over each bound."""
@@ -152,16 +139,8 @@ def _words(text: str) -> str:
 # --- What other thresholds reach, beside those of the rule ----------------------------------------
 
 
-T = TypeVar("T")
-
-_MOST_POINTS = 1000
-"""Thresholds in one picture, over all of its curves."""
-
-_OPERATING_WIDE, _TALL = (4.8, 2.9), (4.8, 3.6)
+_TALL = (4.8, 3.6)
 """Inches."""
-
-
-"""More are a tangle; the groups have a picture of their own."""
 
 
 @dataclass(frozen=True)
@@ -170,19 +149,10 @@ class OperatingSection(Section):
 
     name: ClassVar[str] = "operating"
     title: ClassVar[str] = "Every cut-off"
+    points_of = OperatingPoints
     points: Any = WhenRead()  # noqa: RUF009
     """:class:`OperatingPoints`, or a function that works them out."""
     __getstate__ = all_read
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists and scalars; infinite thresholds as text that ``float`` reads."""
-        out: dict[str, Any] = plain(self.points)
-        return out
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> OperatingSection:
-        """The section that :meth:`to_dict` wrote."""
-        return cls(read(OperatingPoints, data))
 
     def pictures(self, facts: Facts) -> Iterator[Picture]:
         """Precision over recall, the objective over cut-offs, and the ROC curve."""
@@ -193,7 +163,7 @@ class OperatingSection(Section):
         points = _fit_to_draw(self.points)
         today = None if facts.deployed is None else _place(facts.deployed.confusion)
         display = OperatingPointDisplay(
-            points, facts.goal, deployed=None if today is None else (today.recall, today.precision)
+            points, facts.goal, deployed=None if today is None else today[:2]
         )
         hollow = "" if today is None else " The hollow dot is the deployed model."
         yield _precision_and_recall(display, f"The full dot is the rule.{hollow}")
@@ -201,7 +171,7 @@ class OperatingSection(Section):
             both = None
             if today is not None and facts.deployed is not None:
                 value = facts.deployed.objective
-                both = None if value is None else (today.accepted, value)
+                both = None if value is None else (today[2], value)
             curve = ObjectiveCurveDisplay(points, facts.goal, facts.objective.value, deployed=both)
             yield Picture(
                 "The objective at every cut-off",
@@ -209,7 +179,7 @@ class OperatingSection(Section):
                 "The goal's objective over the share of rows accepted, from nobody to everybody.",
                 "To the right the cut-off is lower and more rows are accepted. Where it is shaded "
                 f"every constraint holds on these rows. The full dot is the rule.{hollow}",
-                _OPERATING_WIDE,
+                _WIDE,
             )
         yield Picture(
             "Hits and false alarms",
@@ -242,7 +212,7 @@ def _precision_and_recall(display: OperatingPointDisplay, dots: str) -> Picture:
         f"Precision against recall for every cut-off; {_here(display.points)}.",
         "Each point of a line is one cut-off. To the right more of the class is found; higher up, "
         f"more of those accepted are right. {dots}",
-        _OPERATING_WIDE,
+        _WIDE,
     )
 
 
@@ -253,66 +223,28 @@ def _here(points: OperatingPoints) -> str:
     )
 
 
-@dataclass(frozen=True)
-class _PlaceOnCurve:
-    """Where decisions stand among cut-offs."""
-
-    recall: float
-    precision: float
-    accepted: float
-
-
-def _place(confusion: Sequence[Sequence[float]]) -> _PlaceOnCurve | None:
-    """The place of decisions by their counts; None where a class has no rows."""
+def _place(confusion: Sequence[Sequence[float]]) -> tuple[float, float, float] | None:
+    """Recall, precision and share accepted by counts; None where a class has no rows."""
     if not confusion:
         return None
     (tn, fp), (fn, tp) = confusion[:2]
     if not tp + fn > 0.0 or not tn + fp > 0.0:
         return None
     accepted = tp + fp
-    precision = tp / accepted if accepted > 0.0 else 0.0
-    return _PlaceOnCurve(tp / (tp + fn), precision, accepted / (tn + fp + fn + tp))
+    return tp / (tp + fn), tp / accepted if accepted > 0.0 else 0.0, accepted / (tn + fn + accepted)
 
 
 def _fit_to_draw(points: OperatingPoints) -> OperatingPoints:
-    """Fewer thresholds where there are many curves; names that matplotlib can set."""
-    most = max(_MOST_POINTS // len(points.curves), 12)
+    """Names that matplotlib can set."""
     return replace(
         points,
-        curves=tuple(_thin(replace(c, name=shortened(c.name)), most) for c in points.curves),
+        curves=tuple(replace(c, name=shortened(c.name)) for c in points.curves),
         # Whole, for the goal may name them.
         labels=tuple(cleaned(x) if isinstance(x, str) else x for x in points.labels),  # type: ignore[arg-type]
     )
 
 
-def _thin(curve: OperatingCurve, most: int) -> OperatingCurve:
-    n = len(curve.thresholds)
-    if n <= most:
-        return curve
-    keep = sorted({round(i * (n - 1) / (most - 1)) for i in range(most)})
-
-    def cut(values: tuple[T, ...]) -> tuple[T, ...]:
-        return tuple(values[j] for j in keep)
-
-    hull = set(curve.hull)
-    return replace(
-        curve,
-        thresholds=cut(curve.thresholds),
-        recall=cut(curve.recall),
-        false_positive_rate=cut(curve.false_positive_rate),
-        precision=cut(curve.precision),
-        accepted=cut(curve.accepted),
-        objective=cut(curve.objective) if curve.objective else (),
-        feasible=cut(curve.feasible) if curve.feasible else (),
-        hull=tuple(i for i, j in enumerate(keep) if j in hull),
-    )
-
-
 # --- What decisions cost, against accepting nobody, everybody -------------------------------------
-
-
-PER = 10_000
-"""Rows that prices and counts of people refer to."""
 
 
 @dataclass(frozen=True)

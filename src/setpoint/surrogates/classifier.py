@@ -7,37 +7,34 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from setpoint.array_types import Floats
-from setpoint.blackbox import BudgetedMetric, RowMetric, margin, measured_on
-from setpoint.counts import Evidence
+from setpoint.blackbox import BudgetedMetric, margin, measured_on
 from setpoint.errors import InputError
 from setpoint.estimators import (
     FitData,
-    Progress,
     TrainedClassifier,
-    atomic_fit,
-    decide,
     fit_preprocessor,
-    linear_scores,
     most_models,
-    open_fit,
-    transformed,
     value_of,
 )
 from setpoint.goals import Goal
-from setpoint.inputs import Dataset, aligned, as_datasets, check_length
-from setpoint.parameters import SATISFIED, Above0
-from setpoint.program import LinkedGoal, link
-from setpoint.report import Entry, GoalReport, measured_difference, measured_entry
+from setpoint.inputs import Dataset, as_datasets, check_length
+from setpoint.parameters import Above0
+from setpoint.report import GoalReport, measured_difference
 from setpoint.rules import Threshold
 from setpoint.search import Found, Limits
 from setpoint.solvers import AdaptiveSurrogates, FirstModel, Solver
-from setpoint.surrogates.losses import RowGroup, groups_of, overlapping
-from setpoint.surrogates.problem import Sample, Training, of_folds, of_validation, splits_of
-from setpoint.surrogates.selection import SampleSearch, SearchPlan, Selected, check_surrogates_for
+from setpoint.surrogates.losses import groups_of, overlapping
+from setpoint.surrogates.problem import SurrogateRows, of_folds, of_validation, splits_of
+from setpoint.surrogates.selection import (
+    SampleSearch,
+    SearchPlan,
+    SurrogatesTraining,
+    check_surrogates_for,
+    evaluations_of,
+)
 from setpoint.surrogates.solvers import BestCandidates
 from setpoint.surrogates.summary import AdaptiveStep, AdaptiveSummary
 
@@ -153,6 +150,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     """
 
     _family = "surrogates"
+    _in_training = False
 
     goal: Any
     _: KW_ONLY
@@ -167,7 +165,6 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     sensitive_features: Any = None
     baseline: Any = None
 
-    @atomic_fit
     def fit(
         self,
         X: Any,
@@ -232,8 +229,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         """
         held = None if validation is None else as_datasets({"validation": validation})["validation"]
         self._check_samples(held)
-        data = open_fit(
-            self,
+        return self._fitted(
             X,
             y,
             sample_weight=sample_weight,
@@ -243,17 +239,10 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             validation=held,
             certify_on=certify_on,
         )
-        columns = self.sensitive_features if sensitive_features is None else sensitive_features
-        columns = data.own(aligned(columns, X, "sensitive_features"))
-        groups = groups_of(self.surrogate_groups, columns, data.X, len(data.true))
-        self._close(data, *self._train(data, held is not None, groups))
-        self._sign(data.digests)
-        return self
 
-    def _train(  # type: ignore[override]
-        self, data: FitData, held: bool, groups: list[RowGroup]
-    ) -> tuple[Found, GoalReport]:
-        solver, limits = data.solver, Limits(max_seconds=data.limits.seconds)
+    def _train(self, data: FitData, limits: Limits) -> SurrogatesTraining:
+        solver, held = data.solver, data.is_validated
+        groups = groups_of(self.surrogate_groups, data.columns, data.X, len(data.true))
         kinds = check_surrogates_for(solver, self.surrogates)
         on_scores = isinstance(solver, AdaptiveSurrogates) and not solver.on_parameters
         if on_scores and held:
@@ -261,93 +250,69 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
                 f"{solver!r} needs surrogates and metric on the same rows, and `validation` gives "
                 "the metric rows of its own; use `gradient='interpolation'`"
             )
-        given = measured_on(
+        metric = whole = measured_on(
             data.metric or data.goal, data.classes, data.given[None], penalty=float(self.penalty),
             where="validation" if held else "y",
         )  # fmt: skip
         n_surrogates = len(groups) * sum(2 if isinstance(k, str) else 1 for k in kinds)
         plan = SearchPlan.of(solver, data.limits, n_surrogates)
-        sample, metric, index = self._samples(data, held, groups, kinds, given, on_scores)
-        self.body_ = sample.folds[-1].body
-        with Progress(bool(self.verbose), plan.budget) as limits.report:
-            metered = BudgetedMetric(metric, plan.budget, limits)
-            most = 0 if data.certifying is None else most_models(metric.n_rows)
-            met = BestCandidates(most)
-            found = SampleSearch(sample, metered, plan, np.random.default_rng(data.key), met).run()
-        judged = data.judged.take(index)
-        linked = link(data.goal, judged.rows.codebook)
-        plain = _outcome(linked, judged.evidence({None: found.scores}), metered, found, plan)
-        known = {m.tobytes(): m for m in (c.models for c in met.found)}
-        known.pop(found.models.tobytes(), None)
-
-        def models(first: Found) -> list[Found]:
-            """Each with scores of the rows by the models of their folds."""
-            others = [(m, judged.evidence({None: sample.scores(m)})) for m in known.values()]
-            return [first, *(replace(first, evidence=e, model=m[-1]) for m, e in others)]
-
-        kept, report = decide(
-            linked,
-            plain,
-            [],
-            family=self._family,
-            folds=None if held else len(sample.folds) - 1,
-            notes=_notes(found, plain.status, metered, certified=data.certifying is not None),
-            table=judged.tables[None],
-            started=data.started,
-            certification=self._certification(data, models),
-        )
-        report = replace(report, sections=(found.summary, *report.sections))
-        deployed = data.judged.tables[None].deployed
-        if deployed is not None and data.metric is not None and given.takes == "predictions":
-            against = report.deployed
-            assert against is not None
-            against = measured_difference(
-                against, data.goal, found.value, value_of(given, deployed)
-            )
-            report = replace(report, deployed=against)
-        self.parameters_ = kept.model
-        self.accepted_ = found.summary.accepted
-        self.baseline_value_ = found.summary.baseline_value
-        self.best_value_ = found.summary.best_value
-        if data.certifying is not None:
-            # Of the model and the cut-off that are certified, which need not be the best.
-            rule = kept.rule
-            assert isinstance(rule, Threshold)
-            scores = margin(kept.rows.scores, rule.threshold)
-            self.best_value_ = float(metric(scores[None])[0])
-            self.accepted_ = not np.array_equal(kept.model, found.baseline[-1])
-        self.n_evaluations_, self.n_iter_ = metered.used, len(found.summary.path)
-        self.surrogate_names_ = sample.names
-        return kept, report
-
-    def _samples(
-        self,
-        data: FitData,
-        held: bool,
-        groups: list[RowGroup],
-        kinds: Any,
-        metric: RowMetric,
-        on_scores: bool,
-    ) -> tuple[Sample, RowMetric, NDArray[np.int64]]:
-        """The rows of surrogates with the first models, the metric's rows and their places."""
-        weight = data.weight
         self.preprocessor_ = fit_preprocessor(self.preprocessor, data.trained_on, data.classes)
-        features, labels = transformed(self.preprocessor_, data.features), data.classes.labels
-        first, seed = FirstModel.of(self.training), data.key % 2**32
-        training = Training(
-            features, data.true, weight, groups, kinds, labels, first, self.module, seed
-        )
+        self.body_ = None
+        features, seed = self._transformed(data.features, data.X), data.key % 2**32
+        rows = SurrogateRows(
+            features, data.true, data.weight, groups, kinds, data.classes.labels,
+            FirstModel.of(self.training), self.module, seed,
+        )  # fmt: skip
         if held:
             X = data.given[None].X  # some of the sample, where others of it certify
-            judged = transformed(self.preprocessor_, self._features(X, data.column))
-            return of_validation(training, judged, metric), metric, metric.kept
-        if on_scores and overlapping(groups, data.kept):
-            raise InputError(
-                f"{data.solver!r} moves each row's score with its group, and groups overlap in "
-                "`surrogate_groups`; `gradient='interpolation'` takes them"
+            judged = self._transformed(self._features(X, data.column), X)
+            sample, index = of_validation(rows, judged, metric), metric.kept
+        else:
+            if on_scores and overlapping(groups, data.kept):
+                raise InputError(
+                    f"{solver!r} moves each row's score with its group, and groups overlap in "
+                    "`surrogate_groups`; `gradient='interpolation'` takes them"
+                )
+            splits = splits_of(self.cv, data.X, data.y, data.weight, seed)
+            sample, metric, index = of_folds(rows, metric, splits, on_scores)
+        self.body_ = sample.folds[-1].body
+        metered = BudgetedMetric(metric, plan.budget, limits)
+        most = 0 if data.certifying is None else most_models(metric.n_rows)
+        search = SampleSearch(
+            sample, metered, plan, np.random.default_rng(data.key), BestCandidates(most)
+        )
+        folds = None if held else len(sample.folds) - 1
+        return SurrogatesTraining(data.judged.take(index), search, search.run(), whole, folds=folds)
+
+    def _most_calls(self, data: FitData) -> int:
+        return evaluations_of(data.limits)
+
+    def _reported(
+        self, data: FitData, training: SurrogatesTraining, found: Found, report: GoalReport
+    ) -> GoalReport:
+        summary, metric = training.selected.summary, training.search.metered.metric
+        report = replace(report, sections=(summary, *report.sections))
+        deployed = data.judged.tables[None].deployed
+        if deployed is not None and data.metric is not None and metric.takes == "predictions":
+            assert report.deployed is not None
+            against = measured_difference(
+                report.deployed,
+                data.goal,
+                training.selected.value,
+                value_of(training.whole, deployed),
             )
-        splits = splits_of(self.cv, data.X, data.y, weight, seed)
-        return of_folds(training, metric, splits, on_scores)
+            report = replace(report, deployed=against)
+        self.accepted_, self.baseline_value_ = summary.accepted, summary.baseline_value
+        self.best_value_ = summary.best_value
+        if data.certifying is not None:
+            # Of the model and the cut-off that are certified, which need not be the best.
+            assert isinstance(found.rule, Threshold)
+            scores = margin(found.rows.scores, found.rule.threshold)
+            self.best_value_ = float(metric(scores[None])[0])
+            self.accepted_ = not np.array_equal(found.model, training.selected.baseline[-1])
+        self.n_evaluations_, self.n_iter_ = training.search.metered.used, len(summary.path)
+        self.surrogate_names_ = training.search.sample.names
+        return report
 
     @property
     def path_(self) -> tuple[AdaptiveStep, ...]:
@@ -361,11 +326,9 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         super()._check_fit(goal, X, solver)
         check_surrogates_for(solver, self.surrogates)
 
-    def _scores_by(self, model: Any, X: Any, column: str | None) -> Floats:
-        features = transformed(self.preprocessor_, self._features(X, column))
-        if self.body_ is not None:
-            features = self.body_.features(features)
-        return linear_scores(features, model)
+    def _transformed(self, features: Any, X: Any) -> Any:
+        features = super()._transformed(features, X)
+        return features if self.body_ is None else self.body_.features(features)
 
     def _check_samples(self, held: Dataset | None) -> None:
         if held is None:
@@ -387,82 +350,3 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         if self.body_ is not None:
             raise AttributeError(f"{name} is there for linear models only")
         return parameters
-
-
-# --- The rule of the model that is kept, and what the report says of the search -------------------
-
-
-_FEW = 50
-"""Rows of a class below which a report warns."""
-
-_NORMAL = 1.959964
-"""Standard errors on either side of a 95 % interval."""
-
-
-def _outcome(
-    linked: LinkedGoal,
-    rows: Evidence,
-    metered: BudgetedMetric,
-    found: Selected,
-    plan: SearchPlan,
-) -> Found:
-    """What the model kept reaches on the metric's rows: positive from a score of 0 on."""
-    rule, goal = Threshold(0.0), linked.goal
-    confusion = rows.confusion(rule)
-    v, misses = np.zeros(0), False
-    if not goal.is_blackbox:
-        program = linked.at(rows.marginals)
-        v = program.rates_of(confusion.counts)
-        misses = bool(goal.constraints and program.violation(v) > SATISFIED)
-    how = "a search over the surrogates' weights" if plan.over_weights else "Algorithm 1"
-    result = "what it found is kept" if found.summary.accepted else "the baseline is kept"
-    return Found(
-        [],
-        rule,
-        confusion,
-        v,
-        rows,
-        f"{how}: {found.summary.why}; {result}",
-        "nearest" if misses else "feasible",
-        n_calls=metered.used,
-        solver=plan.solver.name,
-        objective=_objective(goal, metered, found),
-        model=found.models[-1],
-    )
-
-
-def _objective(goal: Goal, metered: BudgetedMetric, found: Selected) -> Entry | None:
-    """The value of a black box with its bootstrap interval; None for goals that are counted."""
-    if not goal.is_blackbox:
-        return None
-    entry = measured_entry(goal, metered.metric, found.value)
-    if len(found.draws) < 2:
-        return entry
-    half = _NORMAL * float(found.draws.std(ddof=1))
-    return replace(entry, low=found.value - half, high=found.value + half, interval="bootstrap")
-
-
-def _notes(found: Selected, status: str, metered: BudgetedMetric, *, certified: bool) -> list[str]:
-    """What the report adds."""
-    notes = []
-    if not found.cuts:
-        notes.append(
-            "The metric does not depend on the cut-off, which stays where the model has it: at a "
-            "score of 0."
-        )
-    if certified:
-        return [*notes, *metered.limits.notes]
-    if status == "nearest":
-        notes.append("Constraints cost here and are not enforced: at least one does not hold.")
-    fewest = int(np.bincount(metered.metric.true, minlength=2)[:2].min())
-    if fewest < _FEW:
-        notes.append(
-            f"The metric was measured on rows of which only {fewest} are of the rarer class: with "
-            "so few, the model that looks best often is not, also where its gain was accepted."
-        )
-    if found.summary.accepted:
-        notes.append(
-            "The metric chose among many models on these rows, which flatters it; rows held out "
-            "judge it."
-        )
-    return [*notes, *metered.limits.notes]

@@ -16,21 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from setpoint.array_types import Floats
 from setpoint.blackbox import RowMetric, rows_taken
 from setpoint.errors import InputError
-from setpoint.estimators import (
-    as_batch,
-    batch_size_for,
-    build,
-    check_output,
-    device_for,
-    dtype_of,
-    folds_of,
-    logits,
-    module_of,
-    needed,
-    rows_at_once,
-    seeded,
-    to_bytes,
-)
+from setpoint.estimators import folds_of, modules
 from setpoint.solvers import FirstModel
 from setpoint.surrogates.losses import Back, Losses, RowGroup, losses_on
 
@@ -94,7 +80,7 @@ class OnDevice(Matrix):
 
     def _there(self, x: Floats) -> torch.Tensor:
         own = np.array(x, order="C")  # torch takes neither read-only nor reversed arrays
-        return needed("torch").from_numpy(own).to(self.X.dtype).to(self.X.device)  # type: ignore[no-any-return]
+        return modules.needed("torch").from_numpy(own).to(self.X.dtype).to(self.X.device)  # type: ignore[no-any-return]
 
 
 def _back(x: torch.Tensor) -> Floats:
@@ -121,17 +107,19 @@ class FrozenBody:
 
     def features(self, X: Any, device: str = "cpu") -> Floats:
         """What the last layer is given."""
-        torch = needed("torch")
+        torch = modules.needed("torch")
         out = torch.empty((X.shape[0], len(self.head) - 1), dtype=torch.float64)
-        self._fill(out, X, device_for(device))
+        self._fill(out, X, modules.device_for(device))
         return np.asarray(out.numpy())
 
     def matrix(self, X: Any, device: str = "cpu") -> Matrix:
         """The same for the search: in memory on the CPU, else where the network ran."""
-        torch, device = needed("torch"), device_for(device)
+        torch, device = modules.needed("torch"), modules.device_for(device)
         if device == "cpu":
             return Matrix(self.features(X))
-        exact = torch.float64 if dtype_of(self._network()) == torch.float64 else torch.float32
+        exact = (
+            torch.float64 if modules.dtype_of(self._network()) == torch.float64 else torch.float32
+        )
         out = torch.empty((X.shape[0], len(self.head) - 1), dtype=exact, device=device)
         self._fill(out, X, device)
         return OnDevice(out)
@@ -139,18 +127,18 @@ class FrozenBody:
     def _network(self) -> torch.nn.Module:
         """The network in evaluation mode, the caller's own: threads may ask at once."""
         if self.state is not None:
-            return module_of(self.module, self.state, self.n_features)
+            return modules.module_of(self.module, self.state, self.n_features)
         own: torch.nn.Module = copy.deepcopy(self.module)
         return own.eval()
 
     def _fill(self, out: torch.Tensor, X: Any, device: str) -> None:
         network = self._network().to(device)
         given = _inputs(network.get_submodule(self.layer))
-        like, size = dtype_of(network), rows_at_once(X.shape[1])
-        with needed("torch").no_grad():
+        like, size = modules.dtype_of(network), modules.rows_at_once(X.shape[1])
+        with modules.needed("torch").no_grad():
             for start in range(0, X.shape[0], size):
                 rows = slice(start, min(start + size, X.shape[0]))
-                network(as_batch(X, rows, like).to(device))
+                network(modules.as_batch(X, rows, like).to(device))
                 out[rows] = given[-1].reshape(rows.stop - start, out.shape[1])
                 given.clear()
 
@@ -175,7 +163,7 @@ def fit_body(
     >>> body.features(X).shape, body.head.shape
     ((200, 64), (65,))
     """
-    torch, device = needed("torch"), device_for(device)
+    torch, device = modules.needed("torch"), modules.device_for(device)
     if weight is not None:
         kept = np.flatnonzero(weight)
         X, true, weight = X[kept], true[kept], weight[kept]
@@ -183,10 +171,10 @@ def fit_body(
     if isinstance(module, torch.nn.Module):
         module = network = _ready(module, d)
     else:
-        network = build(module, d, seed)
+        network = modules.build(module, d, seed)
         _train(network, X, true, weight, epochs, device, seed)
-        state = to_bytes(network.cpu().eval())
-    looked = as_batch(X, slice(0, _LOOKED), dtype_of(network))
+        state = modules.to_bytes(network.cpu().eval())
+    looked = modules.as_batch(X, slice(0, _LOOKED), modules.dtype_of(network))
     return FrozenBody(module, state, *_last_layer(network, looked), d)
 
 
@@ -200,7 +188,7 @@ def _ready(module: torch.nn.Module, n_features: int) -> torch.nn.Module:
             "trained module, or a function that makes one to be trained here"
         )
     own = copy.deepcopy(module).cpu().eval()
-    check_output(own, n_features)
+    modules.check_output(own, n_features)
     return own
 
 
@@ -216,7 +204,7 @@ def _train(
     import torch
     from torch.nn.functional import binary_cross_entropy_with_logits as logistic
 
-    n, like = X.shape[0], dtype_of(network)
+    n, like = X.shape[0], modules.dtype_of(network)
     exact = torch.float64 if like == torch.float64 else torch.float32
     # Of a mean of one over all rows, not over a batch: a heavy row counts alike in each.
     shares = np.ones(n) if weight is None else weight / weight.mean()
@@ -226,12 +214,12 @@ def _train(
     optimizer = torch.optim.Adam([p for p in network.parameters() if p.requires_grad], lr=_RATE)
     rng = np.random.default_rng(seed)
     # Batches of all but the same size: none has a single row, which has no variance.
-    n_batches = -(-n // batch_size_for(n))
-    with seeded(seed, 1):
+    n_batches = -(-n // modules.batch_size_for(n))
+    with modules.seeded(seed, 1):
         for _ in range(epochs):
             for rows in np.array_split(rng.permutation(n), n_batches):
                 at = torch.from_numpy(rows).to(device)
-                z = logits(network, as_batch(X, rows, like).to(device)).to(exact)
+                z = modules.logits(network, modules.as_batch(X, rows, like).to(device)).to(exact)
                 optimizer.zero_grad(set_to_none=True)
                 logistic(z, y[at], w[at]).backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
@@ -258,7 +246,7 @@ def _last_layer(network: torch.nn.Module, x: torch.Tensor) -> tuple[str, Floats]
         if isinstance(part, torch.nn.Linear) and part.out_features == 1:
             part.register_forward_hook(lambda *_, name=name: ran.append(name))
     with torch.no_grad():
-        out = logits(network, x).double()
+        out = modules.logits(network, x).double()
     if not out.isfinite().all():
         raise InputError("module gives logits that are not finite on the rows of X")
     if not ran:
@@ -273,10 +261,10 @@ def _last_layer(network: torch.nn.Module, x: torch.Tensor) -> tuple[str, Floats]
         return probe.reshape(z.shape).to(z.dtype) if z.numel() == len(probe) else z
 
     with torch.no_grad():
-        again = logits(network, x).double()
+        again = modules.logits(network, x).double()
         features = given[-1].double()
         layer.register_forward_hook(replaced)
-        probed = logits(network, x).double()
+        probed = modules.logits(network, x).double()
     if not torch.equal(out, again):
         raise InputError(
             "module gives other logits for the same rows a second time in evaluation mode: "
@@ -290,7 +278,7 @@ def _last_layer(network: torch.nn.Module, x: torch.Tensor) -> tuple[str, Floats]
     features = features.reshape(len(x), len(w))
     # A subclass of Linear may do anything: what it gives shall be the product, but for rounding.
     size = features.abs() @ w.abs() + b.abs()
-    allowed = (len(w) + 1) * torch.finfo(dtype_of(network)).eps * size
+    allowed = (len(w) + 1) * torch.finfo(modules.dtype_of(network)).eps * size
     if ((features @ w + b - out).abs() > allowed).any():
         raise _no_last_layer()
     return name, torch.cat([w, b]).numpy()
@@ -452,7 +440,7 @@ def _logistic(X: Any, true: NDArray[np.int64], weight: Floats | None, C: float) 
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class SurrogateRows:
     """The rows that surrogates are counted on, and how models are made of them."""
 
     features: Any
@@ -498,14 +486,14 @@ class Training:
         return Matrix(X) if body is None else body.matrix(X, self.first.device)
 
 
-def of_validation(training: Training, held: Any, metric: RowMetric) -> Sample:
+def of_validation(training: SurrogateRows, held: Any, metric: RowMetric) -> Sample:
     """Surrogates on the training rows, the metric on others."""
     everything = np.arange(metric.n_rows)
     return Sample([training.fold(training.rows, held[metric.kept], everything)], metric.n_rows)
 
 
 def of_folds(
-    training: Training, metric: RowMetric, splits: list[tuple[Rows, Rows]], both: bool
+    training: SurrogateRows, metric: RowMetric, splits: list[tuple[Rows, Rows]], both: bool
 ) -> tuple[Sample, RowMetric, Rows]:
     """Each row's metric from a model not trained on it, and a model of all rows; which rows."""
     pooled = np.concatenate([test for _, test in splits])

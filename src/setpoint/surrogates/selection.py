@@ -20,6 +20,11 @@ from setpoint.blackbox import (
     smoothed_threshold,
 )
 from setpoint.errors import EmptyPopulationError, InputError, warn_caller
+from setpoint.estimators import Training
+from setpoint.parameters import SATISFIED
+from setpoint.report import Entry, measured_entry
+from setpoint.rules import Threshold
+from setpoint.search import Found
 from setpoint.solvers import AdaptiveSurrogates, SearchLimits, Solver, SurrogateWeights
 from setpoint.surrogates.losses import POINTWISE, Own, check_surrogates
 from setpoint.surrogates.problem import Sample
@@ -42,6 +47,11 @@ STARTS = ("post-shift", "logistic", "zero")
 
 _EVALUATIONS = 2000
 """Where the user sets none."""
+
+
+def evaluations_of(limits: SearchLimits) -> int:
+    """The most evaluations of the metric."""
+    return _EVALUATIONS if limits.evaluations is None else int(limits.evaluations)
 
 
 def check_surrogates_for(solver: Solver, surrogates: Any) -> tuple[Any, ...]:
@@ -84,8 +94,7 @@ class SearchPlan:
         """The plan for parameters that were checked."""
         m = getattr(solver, "n_perturbations", "auto")
         m = max(10, 3 * n_surrogates) if m == "auto" else int(m)
-        budget = limits.evaluations
-        plan = cls(solver, m, _EVALUATIONS if budget is None else int(budget))
+        plan = cls(solver, m, evaluations_of(limits))
         least = plan
         while least.budget < least.least:  # what is kept for afterwards grows with the budget
             least = replace(least, budget=least.least)
@@ -433,3 +442,98 @@ def _non_monotone(found: Differences) -> tuple[list[int], bool]:
     large = np.abs(g) > 0.2 * np.abs(g).max()
     wrong = np.flatnonzero((g < -3.0 * error) & large)
     return wrong.tolist(), bool((g[large] < 0).all())
+
+
+# --- The rule of the model that is kept, and what the report says of the search -------------------
+
+
+_FEW = 50
+"""Rows of a class below which a report warns."""
+
+_NORMAL = 1.959964
+"""Standard errors on either side of a 95 % interval."""
+
+
+@dataclass(frozen=True, eq=False)
+class SurrogatesTraining(Training):
+    """A search that is over, what it selected, and the metric's rows."""
+
+    search: SampleSearch
+    selected: Selected
+    whole: RowMetric
+
+    def chosen(self) -> Found:
+        """What the model kept reaches on the metric's rows: positive from a score of 0 on."""
+        rows, summary = self.judged.evidence({None: self.selected.scores}), self.selected.summary
+        rule, goal = Threshold(0.0), self.judged.goal
+        confusion = rows.confusion(rule)
+        v, misses = np.zeros(0), False
+        if not goal.is_blackbox:
+            program = self.linked.at(rows.marginals)
+            v = program.rates_of(confusion.counts)
+            misses = bool(goal.constraints and program.violation(v) > SATISFIED)
+        how = (
+            "a search over the surrogates' weights"
+            if self.search.plan.over_weights
+            else "Algorithm 1"
+        )
+        result = "what it found is kept" if summary.accepted else "the baseline is kept"
+        return Found(
+            [],
+            rule,
+            confusion,
+            v,
+            rows,
+            f"{how}: {summary.why}; {result}",
+            "nearest" if misses else "feasible",
+            n_calls=self.search.metered.used,
+            objective=self._objective(),
+            model=self.selected.models[-1],
+        )
+
+    def _objective(self) -> Entry | None:
+        """The value of a black box with its bootstrap interval; None for goals that are counted."""
+        goal, value, draws = self.judged.goal, self.selected.value, self.selected.draws
+        if not goal.is_blackbox:
+            return None
+        entry = measured_entry(goal, self.search.metered.metric, value)
+        if len(draws) < 2:
+            return entry
+        half = _NORMAL * float(draws.std(ddof=1))
+        return replace(entry, low=value - half, high=value + half, interval="bootstrap")
+
+    def models(self, found: Found) -> list[Found]:
+        """The best of the search, with scores of the rows by the models of their folds."""
+        known = {m.tobytes(): m for m in (c.models for c in self.search.met.found)}
+        known.pop(self.selected.models.tobytes(), None)
+        scored = self.search.sample.scores
+        return [found] + [
+            replace(found, evidence=self.judged.evidence({None: scored(m)}), model=m[-1])
+            for m in known.values()
+        ]
+
+    def notes(self, found: Found, certified: bool) -> list[str]:
+        """What the rows do not show."""
+        notes = []
+        if not self.selected.cuts:
+            notes.append(
+                "The metric does not depend on the cut-off, which stays where the model has it: "
+                "at a score of 0."
+            )
+        if certified:
+            return notes
+        if found.status == "nearest":
+            notes.append("Constraints cost here and are not enforced: at least one does not hold.")
+        fewest = int(np.bincount(self.search.metered.metric.true, minlength=2)[:2].min())
+        if fewest < _FEW:
+            notes.append(
+                f"The metric was measured on rows of which only {fewest} are of the rarer class: "
+                "with so few, the model that looks best often is not, also where its gain was "
+                "accepted."
+            )
+        if self.selected.summary.accepted:
+            notes.append(
+                "The metric chose among many models on these rows, which flatters it; rows held "
+                "out judge it."
+            )
+        return notes

@@ -280,7 +280,7 @@ def pilot_of_table(
 ) -> dict[str, Any]:
     """The rows of a table with labels and decisions, as the library takes them."""
     from setpoint.inputs import Dataset
-    from setpoint.tasks.roles import rows_of
+    from setpoint.tables.roles import rows_of
 
     only_one_stdin([data, *(datasets or {}).values()])
     files = check_datasets(goal, datasets or {})

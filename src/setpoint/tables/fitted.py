@@ -244,7 +244,7 @@ class FittedModel:
         """
         from setpoint.blackbox import BlackBox
         from setpoint.inputs import Deployed
-        from setpoint.tasks.roles import check_threshold, find_metric_columns, rows_of
+        from setpoint.tables.roles import check_threshold, find_metric_columns, rows_of
 
         metric = goal if isinstance(goal, BlackBox) else None
         goal, clf = as_goal(goal), self.classifier
@@ -519,11 +519,11 @@ class FittedModel:
 
         Examples
         --------
-        >>> from setpoint.tables import tumours
-        >>> from setpoint.tasks import fit_table
+        >>> from setpoint.tables import TableModel, tumours
         >>> goal = "maximize recall subject to precision >= 0.9"
-        >>> fitted = fit_table(tumours()[::2], goal, target="diagnosis", pos_label="malignant")
-        >>> print(str(fitted.model.explore(tumours()[1::2])).splitlines()[0])
+        >>> model = TableModel(goal, target="diagnosis", pos_label="malignant")
+        >>> model.fit(tumours()[::2]).explore(tumours()[1::2]).summary()["rows"]
+        199
         """
         share = isinstance(check, (int, float)) and not isinstance(check, bool)
         if share and not 0 <= check < 1:
@@ -599,6 +599,8 @@ class FittedModel:
             done = f"moved to the score {line:g} and measured"
         return self.but(
             classifier=clf,
+            report=clf.goal_report_,
+            goal=str(goal),
             dataset_names=goal.needs.datasets,
             notes=(
                 *self.notes,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from bisect import bisect_left
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
-
-import numpy as np
 
 from setpoint.array_types import Codes
 from setpoint.errors import InputError
@@ -27,6 +27,19 @@ class TableError(InputError):
 def needed(name: str) -> Any:
     """A module of pandas or pyarrow by its full name; see :func:`needed_by`."""
     return needed_by("tables", "cli", name)
+
+
+class _Module:
+    """A module that is imported when something in it is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(needed(self._name), name)
+
+
+pa, pc, types = _Module("pyarrow"), _Module("pyarrow.compute"), _Module("pyarrow.types")
 
 
 # --- Text as numbers: what counts as one ----------------------------------------------------------
@@ -61,48 +74,18 @@ def as_numbers(text: Any, decimal: Decimal = ".") -> tuple[Any, str] | None:
     >>> as_numbers(pa.chunked_array([["1", "n/k"]])) is None
     True
     """
-    pc = needed("pyarrow.compute")
-    if decimal != ",":
-        found = _plain(text)
-        if found is not None:
-            return found, "."
-    if decimal != ".":
-        text = _trimmed(text)
-        if _all(text, _COMMA):
-            whole = pc.replace_substring(text, ".", "")
-            found = _plain(pc.replace_substring(whole, ",", "."))
-            return None if found is None else (found, ",")
-        return None
+    if decimal != "," and (found := _plain(text)) is not None:
+        return found, "."
+    if decimal != "." and pc.all(pc.match_substring_regex(text := _trimmed(text), _COMMA)).as_py():
+        whole = pc.replace_substring(text, ".", "")
+        found = _plain(pc.replace_substring(whole, ",", "."))
+        return None if found is None else (found, ",")
     return None
-
-
-def holds_fractions(text: Any) -> bool:
-    """Whether all of a text are numbers with a decimal point, and some are not written as whole.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> holds_fractions(pa.chunked_array([["1", "2.5"]]))
-    True
-    """
-    return _cast(text, "int64") is None and _cast(text, "double") is not None
-
-
-def why_not(text: Any, numbers: Any) -> str:
-    """Why a column that could be numbers has to stay text; "" if it need not."""
-    types = needed("pyarrow.types")
-    if _leading_zeros(text):
-        return "leading zeros"
-    if types.is_integer(numbers.type) and not numbers.null_count:
-        return ""
-    if beyond_floats(numbers) and _any(text, _LONG_INTEGER):
-        return "integers of so many digits that a number would lose some"
-    return ""
 
 
 def beyond_floats(numbers: Any) -> bool:
     """Whether some are so large that float64 does not tell neighbouring integers apart."""
-    ends = needed("pyarrow.compute").min_max(numbers).as_py()
+    ends = pc.min_max(numbers).as_py()
     return bool(max(abs(ends["min"] or 0), abs(ends["max"] or 0)) >= _LARGEST)
 
 
@@ -117,28 +100,14 @@ def is_ambiguous(text: Any) -> int | None:
     ... )
     (1, None)
     """
-    pc = needed("pyarrow.compute")
     marked = pc.match_substring_regex(text, "[.,]")
     settled = pc.and_not(marked, pc.match_substring_regex(text, _GROUPED))
-    if pc.any(settled).as_py() or not pc.any(marked).as_py():
-        return None
-    return int(pc.index(marked, True).as_py())
-
-
-def has_mark(text: Any) -> bool:
-    """Whether some value has a point or a comma."""
-    return _any(text, "[.,]")
-
-
-def looks_like_number(text: Any, decimal: Decimal) -> Any:
-    """Which values look like numbers: a boolean array."""
-    pc = needed("pyarrow.compute")
-    return pc.match_substring_regex(text, _PLAIN if decimal == "." else _EITHER)
+    row = pc.index(marked, True).as_py()
+    return None if row < 0 or pc.any(settled).as_py() else int(row)
 
 
 def _plain(text: Any) -> Any | None:
     """Numbers with a decimal point, or None."""
-    pc = needed("pyarrow.compute")
     whole = _cast(text, "int64")
     if whole is not None:
         return None if _any(text, _HEXADECIMAL) else whole  # Arrow reads 0x1F as an integer
@@ -151,38 +120,20 @@ def _plain(text: Any) -> Any | None:
 
 
 def _cast(text: Any, kind: str) -> Any | None:
-    pa, pc = needed("pyarrow"), needed("pyarrow.compute")
-    try:
+    with suppress(pa.ArrowInvalid):
         pc.cast(text.slice(0, _PROBE), kind)  # a cast that fails is slow: it notes every value
         return pc.cast(text, kind)
-    except pa.ArrowInvalid:
-        return None
+    return None
 
 
 def _leading_zeros(text: Any) -> bool:
     """Whether some have a 0 before another digit, after a sign or not, and some begin with 0."""
-    begins = padded = False
-    for chunk in text.drop_null().chunks:
-        _, offsets, data = chunk.buffers()
-        if data is None or not len(chunk):
-            continue
-        ends = np.frombuffer(offsets, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
-        starts, stops, found = ends[:-1], ends[1:], np.frombuffer(data, np.uint8)
-        filled = stops > starts
-        if not filled.all():
-            starts, stops = starts[filled], stops[filled]
-        first = found[starts]
-        begins = begins or bool((first == ord("0")).any())
-        at = starts + ((first == ord("+")) | (first == ord("-")))
-        at = at[at + 1 < stops]
-        after = found[at[found[at] == ord("0")] + 1]
-        padded = padded or bool(((after >= ord("0")) & (after <= ord("9"))).any())
-    return begins and padded
+    starts = pc.unique(pc.binary_slice(text.cast(pa.binary()), 0, 3))  # there are few of them
+    return _any(starts, "^0") and _any(starts, r"^[+-]?0\d")
 
 
 def _trimmed(text: Any) -> Any:
     """Without blanks around the values, where there are any."""
-    pa, pc = needed("pyarrow"), needed("pyarrow.compute")
     trimmed = pc.ascii_trim_whitespace(text)
     if trimmed.equals(text):
         return text
@@ -190,16 +141,10 @@ def _trimmed(text: Any) -> Any:
 
 
 def _any(text: Any, pattern: str) -> bool:
-    pc = needed("pyarrow.compute")
     return bool(pc.any(pc.match_substring_regex(text, pattern)).as_py())
 
 
-def _all(text: Any, pattern: str) -> bool:
-    pc = needed("pyarrow.compute")
-    return bool(pc.all(pc.match_substring_regex(text, pattern)).as_py())
-
-
-# --- Columns of text or of Parquet as one of four kinds: number, boolean --------------------------
+# --- Columns of text or of Parquet as one of four kinds: number, boolean, date, category ----------
 
 
 Kind = Literal["number", "boolean", "date", "category"]
@@ -227,60 +172,40 @@ _ALMOST = (
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """What a column of text was taken for."""
+    """What a column of text was taken for, and why not for more: the first value that is odd."""
 
     column: Any
     decimal: str = ""
     why: str = ""
-    row: int | None = None
-
-    @property
-    def kind(self) -> Kind:
-        """The kind that the column is of."""
-        types, made = needed("pyarrow.types"), self.column.type
-        if types.is_boolean(made):
-            return "boolean"
-        if types.is_timestamp(made):
-            return "date"
-        return "category" if types.is_string(made) else "number"
+    first: Any = None
 
 
-def guesses_of(
-    stored: Mapping[str, Any],
-    lines: Codes,
-    name: str,
-    *,
-    separator: str,
-    decimal: str | None,
-    as_text: Collection[str] = (),
-) -> tuple[dict[str, Guess], Decimal]:
-    """What the columns of a text are taken for, and the decimal mark of their numbers."""
-    mark: Decimal = "," if decimal == "," else "."
-    if decimal is None and separator != ",":
-        mark = "auto"
-    guesses = {
-        column: Guess(values) if column in as_text else guessed(values, mark)
-        for column, values in stored.items()
-    }
-    return guesses, _mark_of(name, stored, guesses, lines) if mark == "auto" else mark
+def kind_of(column: Any) -> Kind:
+    """The kind that a plain column is of."""
+    if types.is_boolean(column.type):
+        return "boolean"
+    if types.is_timestamp(column.type):
+        return "date"
+    return "category" if types.is_string(column.type) else "number"
 
 
-def _mark_of(
-    name: str, stored: Mapping[str, Any], guesses: dict[str, Guess], lines: Codes
+def mark_of(
+    name: str, stored: Mapping[str, Any], guesses: Mapping[str, Guess], lines: Codes
 ) -> Decimal:
     """The decimal mark of a text; "auto" where columns differ."""
     numbers = {column: guess for column, guess in guesses.items() if guess.decimal}
     doubtful = {c: row for c in numbers if (row := is_ambiguous(stored[c])) is not None}
-    settled = {g.decimal for c, g in numbers.items() if c not in doubtful and has_mark(stored[c])}
+    settled = {
+        g.decimal for c, g in numbers.items() if c not in doubtful and _any(stored[c], "[.,]")
+    }
     for column, row in doubtful.items():
-        if settled == {numbers[column].decimal}:
-            continue
-        value = stored[column][row].as_py()
-        whole = value.replace(",", "").replace(".", "")
-        raise TableError(
-            f"{name}, line {int(lines[row])}: {value!r} in column {column!r} may be {whole} or "
-            "have decimals; say which with `decimal=','` or `decimal='.'`"
-        )
+        if settled != {numbers[column].decimal}:
+            value = stored[column][row].as_py()
+            whole = value.replace(",", "").replace(".", "")
+            raise TableError(
+                f"{name}, line {lines[row]}: {value!r} in column {column!r} may be {whole} or have "
+                "decimals; say which with `decimal=','` or `decimal='.'`"
+            )
     if settled == {",", "."}:
         return "auto"
     return "," if "," in settled else "."
@@ -292,9 +217,9 @@ def notes_of(guesses: Mapping[str, Guess], stored: Mapping[str, Any], lines: Cod
     for column, guess in guesses.items():
         if guess.why:
             first = ""
-            if guess.row is not None:
-                value = stored[column][guess.row].as_py()
-                first = f" (first: {value!r} in line {int(lines[guess.row])})"
+            if guess.first is not None:
+                line = lines[pc.index(stored[column], guess.first).as_py()]
+                first = f" (first: {guess.first.as_py()!r} in line {line})"
             notes.append(f"column {column!r} has {guess.why}{first}, so it was read as text")
     return notes
 
@@ -308,13 +233,16 @@ def guessed(text: Any, decimal: Decimal) -> Guess:
     >>> guessed(pa.chunked_array([["007", "010"]]), ".").why
     'leading zeros'
     """
-    pa = needed("pyarrow")
     if text.null_count == len(text):
         return Guess(text.cast(pa.float64()))
     found = as_numbers(text, decimal)
     if found is not None:
-        why = why_not(text, found[0])
-        return Guess(text, why=why) if why else Guess(*found)
+        whole = types.is_integer(found[0].type) and not found[0].null_count
+        if _leading_zeros(text):
+            return Guess(text, why="leading zeros")
+        if not whole and beyond_floats(found[0]) and _any(text, _LONG_INTEGER):
+            return Guess(text, why="integers of so many digits that a number would lose some")
+        return Guess(*found)
     for read in (_booleans, _dates):
         column = read(text)
         if column is not None:
@@ -331,83 +259,65 @@ def as_kind(column: Any, kind: Kind, decimal: Decimal = ".") -> Any | None:
     >>> as_kind(pa.chunked_array([[1, 2]]), "category").to_pylist()
     ['1', '2']
     """
-    pa, pc, types = needed("pyarrow"), needed("pyarrow.compute"), needed("pyarrow.types")
-    made = column.type
     if column.null_count == len(column):
         plain = {"number": pa.float64(), "boolean": pa.bool_(), "date": pa.timestamp("us")}
         return pa.chunked_array([pa.nulls(len(column), plain.get(kind, pa.string()))])
-    if types.is_string(made):
-        if kind == "number":
-            found = as_numbers(column, decimal)
-            return None if found is None else found[0]
-        return {"boolean": _booleans, "date": _dates}.get(kind, lambda c: c)(column)
+    is_text = types.is_string(column.type)
+    if is_text and kind == "number":
+        found = as_numbers(column, decimal)
+        return None if found is None else found[0]
+    if is_text and kind != "category":
+        return _booleans(column) if kind == "boolean" else _dates(column)
     if kind == "category":
-        if types.is_floating(made):  # codes beside missing ones: 1.0 was "1"
-            if not pc.all(pc.equal(column, pc.floor(column))).as_py():
-                return column.cast(pa.string())
-            column = column.cast(pa.int64())
+        if types.is_floating(column.type) and pc.all(pc.equal(column, pc.floor(column))).as_py():
+            column = column.cast(pa.int64())  # codes beside missing ones: 1.0 was "1"
         return column.cast(pa.string())
-    fits = {
-        "number": types.is_integer(made) or types.is_floating(made),
-        "boolean": types.is_boolean(made),
-        "date": types.is_timestamp(made),
-    }
-    return column if fits[kind] else None
+    return column if kind_of(column) == kind else None
 
 
 def first_misfit(column: Any, kind: Kind, decimal: Decimal = ".") -> int:
     """The first row of a column that `as_kind` refused: by halving."""
-    low, high = 0, len(column)  # the first `low` values fit, the first `high` do not
-    while high - low > 1:
-        middle = (low + high) // 2
-        if as_kind(column.slice(0, middle), kind, decimal) is None:
-            high = middle
-        else:
-            low = middle
-    return high - 1
+    sizes = range(1, len(column) + 1)
+    return bisect_left(
+        sizes, True, key=lambda n: as_kind(column.slice(0, n), kind, decimal) is None
+    )
 
 
 def _booleans(text: Any) -> Any | None:
-    pa, pc = needed("pyarrow"), needed("pyarrow.compute")
-    true, false = (pc.is_in(text, pa.array(words)) for words in (_TRUE, _FALSE))
-    known = pc.or_(pc.or_(true, false), pc.is_null(text))
-    if not pc.all(known).as_py():
+    if not pc.all(pc.is_in(text, pa.array([*_TRUE, *_FALSE, None]))).as_py():
         return None
-    return pc.if_else(pc.is_null(text), pa.scalar(None, pa.bool_()), true)
+    return pc.if_else(pc.is_valid(text), pc.is_in(text, pa.array(_TRUE)), None)
 
 
 def _dates(text: Any) -> Any | None:
     """ISO dates with or without a time; those with a zone in UTC."""
-    pa, pc = needed("pyarrow"), needed("pyarrow.compute")
     if not pc.all(pc.match_substring_regex(text, _DATE)).as_py():
         return None
     for unit in ("us", "ns"):  # finer than microseconds is rare, and reaches to 2262 only
         for zone in (None, "UTC"):
-            try:
-                stamps = pc.cast(text, pa.timestamp(unit, zone))
-            except pa.ArrowInvalid:
-                continue
-            return pc.cast(stamps, pa.timestamp(unit))
+            with suppress(pa.ArrowInvalid):
+                return pc.cast(pc.cast(text, pa.timestamp(unit, zone)), pa.timestamp(unit))
     return None
 
 
 def _words(text: Any, decimal: Decimal) -> Guess:
     """Text, and the few words that keep it from being dates or numbers, if it is so."""
-    pc = needed("pyarrow.compute")
     counts = pc.value_counts(text.drop_null().combine_chunks())
     values, sizes = counts.field("values"), counts.field("counts")
-    dates = pc.filter(sizes, pc.match_substring_regex(values, _DATE))
-    if 2 * (pc.sum(dates).as_py() or 0) > len(text) - text.null_count:
-        return Guess(text, why="values that are not dates", row=first_misfit(text, "date"))
+
+    def n_rows(found: Any) -> int:
+        return pc.sum(pc.filter(sizes, found)).as_py() or 0
+
+    half = (len(text) - text.null_count) / 2
+    if n_rows(pc.match_substring_regex(values, _DATE)) > half:
+        return Guess(text, why="values that are not dates", first=text[first_misfit(text, "date")])
     for what, pattern in _ALMOST:
         alike = pc.match_substring_regex(values, pattern)
-        if 2 * (pc.sum(pc.filter(sizes, alike)).as_py() or 0) > len(text) - text.null_count:
-            first = pc.index(text, pc.filter(values, alike)[0]).as_py()
-            return Guess(text, why=what, row=int(first))
-    words = pc.invert(looks_like_number(values, decimal))
-    n_words = pc.sum(pc.filter(sizes, words)).as_py() or 0
-    if not n_words or 2 * n_words > len(text) - text.null_count:
+        if n_rows(alike) > half:
+            return Guess(text, why=what, first=pc.filter(values, alike)[0])
+    words = pc.invert(pc.match_substring_regex(values, _PLAIN if decimal == "." else _EITHER))
+    n_words = n_rows(words)
+    if not 0 < n_words <= half:
         return Guess(text)
-    word = pc.filter(values, words)[0]
     noun = "value that is not a number" if n_words == 1 else "values that are not numbers"
-    return Guess(text, why=f"{n_words:,} {noun}", row=int(pc.index(text, word).as_py()))
+    return Guess(text, why=f"{n_words:,} {noun}", first=pc.filter(values, words)[0])

@@ -111,15 +111,19 @@ def decides_alone(column: pd.Series, y: pd.Series) -> bool:
         return False
     column = column[known]
     missing = column.isna().to_numpy()
-    if missing.any() and _purity(missing.astype(np.int64), classes) >= _ALMOST:
+    if missing.any() and _purity(_counts(missing, classes)) >= _ALMOST:
         return True
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        if len(sizes) != 2 or _overlap(values, classes):
+        values = np.where(np.isnan(values), -np.inf, values)  # missing as lowest
+        if len(sizes) != 2 or _overlap(values[classes == 0], values[classes == 1]):
             return False
-        return _separation(values, classes) >= _ALMOST
+        counts = _counts(np.unique(values, return_inverse=True)[1], classes)
+        below, other = (counts.cumsum(axis=0) / counts.sum(axis=0)).T
+        best = np.maximum(np.minimum(below, 1 - other), np.minimum(other, 1 - below)).max()
+        return bool(best >= _ALMOST)
     codes, levels = pd.factorize(column, use_na_sentinel=False)
-    return len(levels) <= _MOST_LEVELS * len(codes) and _purity(codes, classes) >= _ALMOST
+    return len(levels) <= _MOST_LEVELS * len(codes) and _purity(_counts(codes, classes)) >= _ALMOST
 
 
 def gives_away(column: pd.Series, group: pd.Series) -> bool:
@@ -170,20 +174,24 @@ def suspects(
     return out
 
 
-def _purity(codes: np.ndarray, classes: np.ndarray) -> float:
+def _counts(codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Rows of each value, a row of the result, by class."""
+    n = classes.max() + 1
+    counts = np.bincount(codes * n + classes, minlength=(codes.max() + 1) * n)
+    return counts.reshape(-1, n).astype(np.float64)
+
+
+def _purity(counts: np.ndarray) -> float:
     """The smallest share of a class that is found where each value takes its likeliest class."""
-    table = np.zeros((codes.max() + 1, classes.max() + 1))
-    np.add.at(table, (codes, classes), 1.0)
-    sizes = table.sum(axis=0)
-    best = (table / sizes).argmax(axis=1)
-    right = np.bincount(best, table[np.arange(len(best)), best], minlength=len(sizes))
+    sizes = counts.sum(axis=0)
+    best = (counts / sizes).argmax(axis=1)
+    right = np.bincount(best, counts[np.arange(len(best)), best], minlength=len(sizes))
     return float((right / sizes).min())
 
 
-def _overlap(values: np.ndarray, classes: np.ndarray) -> bool:
+def _overlap(one: np.ndarray, other: np.ndarray) -> bool:
     """Whether two classes overlap so much that no cut-off gets `_ALMOST` all right: no sorting."""
-    values = np.where(np.isnan(values), -np.inf, values)
-    (low, high), (other_low, other_high) = (_ends(values[classes == k]) for k in (0, 1))
+    (low, high), (other_low, other_high) = map(_ends, (one, other))
     return bool(high > other_low and other_high > low)
 
 
@@ -192,16 +200,6 @@ def _ends(values: np.ndarray) -> tuple[float, float]:
     low, high = int(np.ceil(_TAIL * len(values))) - 1, int(np.ceil((1 - _TAIL) * len(values))) - 1
     found = np.partition(values, (low, high))
     return found[low], found[high]
-
-
-def _separation(values: np.ndarray, classes: np.ndarray) -> float:
-    """The smaller share of two classes on its side of the best cut-off, missing as lowest."""
-    values = np.where(np.isnan(values), -np.inf, values)
-    order = np.argsort(values, kind="stable")
-    ends = np.append(values[order][1:] != values[order][:-1], True)
-    below = np.cumsum(classes[order])[ends] / max(classes.sum(), 1)
-    other = np.cumsum(1 - classes[order])[ends] / max((1 - classes).sum(), 1)
-    return float(np.maximum(np.minimum(below, 1 - other), np.minimum(other, 1 - below)).max())
 
 
 # --- What of new rows is not as it was where a rule was chosen, in words --------------------------

@@ -7,8 +7,10 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +28,9 @@ from setpoint.tables.kinds import (
     beyond_floats,
     first_misfit,
     needed,
+    pa,
+    pc,
+    types,
 )
 
 if TYPE_CHECKING:
@@ -52,14 +57,12 @@ class Table:
     columns: Mapping[str, Any] | None = field(default=None, repr=False)
     lines: NDArray[np.int64] | None = field(default=None, repr=False)
     decimal: Decimal = field(default=".", repr=False)
-    first: int = field(default=0, repr=False)
-    unit: str = field(default="line", repr=False)
+    unit: str = field(default="row", repr=False)
     kinds: Mapping[str, Kind] = field(default_factory=dict, repr=False)
 
     def place(self, row: int) -> str:
         """Where a row is in the file: its line, or its number counted from 1."""
-        at = self.first + row + 1
-        return f"row {at}" if self.lines is None else f"{self.unit} {int(self.lines[row])}"
+        return f"{self.unit} {row + 1 if self.lines is None else int(self.lines[row])}"
 
     def take(self, kept: NDArray[np.bool_]) -> Table:
         """Some of the rows, which keep their places in the file.
@@ -71,18 +74,14 @@ class Table:
         >>> Table("a.csv", pd.DataFrame({"x": [1, 2]})).take(np.array([False, True])).place(0)
         'row 2'
         """
-        import numpy as np
-
-        pa = needed("pyarrow")
         where = np.flatnonzero(kept)
-        places = self.first + 1 + where if self.lines is None else self.lines[where]
         columns = self.columns
         if columns is not None:
             columns = {name: column.take(pa.array(where)) for name, column in columns.items()}
         frame = self.frame.iloc[where].reset_index(drop=True)
-        unit = "row" if self.lines is None else self.unit
+        lines = where + 1 if self.lines is None else self.lines[where]
         # Fewer rows may be read otherwise: whole numbers without the gaps that made them floats.
-        return replace(self, frame=frame, columns=columns, lines=places, unit=unit, kinds={})
+        return replace(self, frame=frame, columns=columns, lines=lines, kinds={})
 
     def refuse_gaps(self, gone: NDArray[np.bool_], what: str, remedy: str) -> None:
         """Refuse rows in which something is missing; the message counts them."""
@@ -94,33 +93,45 @@ class Table:
 
     def refuse_infinite(self, columns: Mapping[str, Any]) -> None:
         """Refuse infinite numbers in Arrow columns of these rows: no model takes them."""
-        pc, types = needed("pyarrow.compute"), needed("pyarrow.types")
-        first: list[tuple[int, str]] = []
-        for name, column in columns.items():
-            if types.is_floating(column.type):
-                infinite = pc.is_inf(column)
-                if pc.any(infinite).as_py():
-                    first.append((int(pc.index(infinite, True).as_py()), name))
-        if first:
-            row, name = min(first, key=lambda found: found[0])
+        rows = {
+            name: int(pc.index(pc.is_inf(column), True).as_py())
+            for name, column in columns.items()
+            if types.is_floating(column.type)
+        }
+        rows = {name: row for name, row in rows.items() if row >= 0}
+        if rows:
+            name = min(rows, key=lambda name: rows[name])
             raise TableError(
-                f"{self.name}, {self.place(row)}: column {name!r} holds an infinite number; leave "
-                "the field empty, or the row out"
+                f"{self.name}, {self.place(rows[name])}: column {name!r} holds an infinite number; "
+                "leave the field empty, or the row out"
             )
 
     def column(self, name: str) -> Any:
         """A column as it stood in the file, a pyarrow.ChunkedArray."""
         if self.columns is not None:
             return self.columns[name]
-        pa = needed("pyarrow")
         array = pa.chunked_array([pa.array(self.frame[name], from_pandas=True)])
         return plain_column(array, name, self.name)
 
-    def read(self, name: str, kind: Kind) -> tuple[Any | None, int]:
-        """A column as it stood in the file, read as a kind."""
+    def read(self, name: str, kind: Kind, why: str = "as it was in training") -> Any:
+        """A column as it stood in the file, read as a kind; why it has to be so, where it is not.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> Table("a.csv", pd.DataFrame({"x": [1, 2]})).read("x", "category").to_pylist()
+        ['1', '2']
+        """
         stored = self.column(name)
         read = as_kind(stored, kind, self.decimal)
-        return read, first_misfit(stored, kind, self.decimal) if read is None else -1
+        if read is None:
+            row = first_misfit(stored, kind, self.decimal)
+            raise TableError(
+                f"{self.name}: column {name!r}, {self.place(row)}: {stored[row].as_py()!r} is "
+                f"{KIND_MESSAGES[kind]}, {why}"
+            )
+        self.refuse_infinite({name: read})
+        return read
 
 
 def conform(table: Table, columns: Sequence[TableColumn]) -> pd.DataFrame:
@@ -142,10 +153,9 @@ def conform(table: Table, columns: Sequence[TableColumn]) -> pd.DataFrame:
     missing = [c.name for c in columns if c.name not in there]
     if missing:
         raise TableError(absent(table, missing))
-    there = {c.name for c in columns if table.kinds.get(c.name) == c.kind}
-    if columns and len(there) == len(columns):
+    if columns and all(table.kinds.get(c.name) == c.kind for c in columns):
         return table.frame[[c.name for c in columns]]
-    return as_frame({c.name: read_column(table, c) for c in columns})
+    return as_frame({c.name: table.read(c.name, c.kind) for c in columns})
 
 
 def absent(table: Table, missing: Sequence[str]) -> str:
@@ -159,17 +169,32 @@ def absent(table: Table, missing: Sequence[str]) -> str:
     return message
 
 
-def read_column(table: Table, column: TableColumn) -> Any:
-    """A column of a table as a kind that is known, as an Arrow array."""
-    read, row = table.read(column.name, column.kind)
-    if read is None:
-        raise TableError(
-            f"{table.name}: column {column.name!r}, {table.place(row)}: "
-            f"{table.column(column.name)[row].as_py()!r} is {KIND_MESSAGES[column.kind]}, as it "
-            "was in training"
-        )
-    table.refuse_infinite({column.name: read})
-    return read
+def table_of(
+    name: str,
+    stored: Mapping[str, Any],
+    notes: Sequence[str],
+    known: Sequence[TableColumn] = (),
+    *,
+    typed: Mapping[str, Any] | None = None,
+    **how: Any,
+) -> Table:
+    """A table of columns as they are stored, but those that are typed or of kinds that are known.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table_of("a", {"x": pa.chunked_array([["1"]])}, [], [TableColumn("x", "number")]).frame
+       x
+    0  1
+    """
+    stored = {own: plain_column(column, own, name) for own, column in stored.items()}
+    table = Table(name, needed("pandas").DataFrame(), tuple(notes), stored, **how)
+    typed = stored if typed is None else typed
+    table.refuse_infinite(typed)
+    known = [column for column in known if column.name in stored]
+    read = {column.name: table.read(column.name, column.kind) for column in known}
+    kinds = {**table.kinds, **{column.name: column.kind for column in known}}
+    return replace(table, frame=as_frame({**typed, **read}), kinds=kinds)
 
 
 def plain_column(column: Any, column_name: str, name: str) -> Any:
@@ -181,7 +206,6 @@ def plain_column(column: Any, column_name: str, name: str) -> Any:
     >>> plain_column(pa.chunked_array([["b", "a"]]).dictionary_encode(), "x", "f").to_pylist()
     ['b', 'a']
     """
-    pa, pc, types = needed("pyarrow"), needed("pyarrow.compute"), needed("pyarrow.types")
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.cast(column.type.storage_type)
     if types.is_dictionary(column.type):
@@ -189,19 +213,19 @@ def plain_column(column: Any, column_name: str, name: str) -> Any:
     made = column.type
     if types.is_boolean(made) or types.is_string(made):
         return column
-    if types.is_null(made):
-        return column.cast(pa.float64())
     if types.is_large_string(made) or types.is_string_view(made) or types.is_time(made):
         return column.cast(pa.string())
     if types.is_integer(made):
-        return _plain_integers(column)
-    if types.is_floating(made) or types.is_decimal(made):
+        with suppress(pa.ArrowInvalid):
+            whole = column.cast(pa.int64())
+            if not (whole.null_count and beyond_floats(whole)):
+                return whole
+        return column.cast(pa.string())
+    if types.is_null(made) or types.is_floating(made) or types.is_decimal(made):
         column = column.cast(pa.float64())
         return pc.if_else(pc.is_nan(column), None, column)
-    if types.is_date(made):
-        return column.cast(pa.timestamp("s")).cast(pa.timestamp("us"))
-    if types.is_timestamp(made):
-        return column.cast(pa.timestamp("ns" if made.unit == "ns" else "us"))
+    if types.is_date(made) or types.is_timestamp(made):
+        return column.cast(pa.timestamp("ns" if getattr(made, "unit", "") == "ns" else "us"))
     raise TableError(
         f"{name}: column {column_name!r} holds values of type {made}; a table holds numbers, text, "
         "booleans and dates. Leave the column out, or take it apart into plain ones"
@@ -217,30 +241,17 @@ def as_frame(columns: Mapping[str, Any]) -> pd.DataFrame:
     >>> as_frame({"x": pa.chunked_array([[1, None]])})["x"].tolist()
     [1.0, nan]
     """
-    pa, types = needed("pyarrow"), needed("pyarrow.types")
     table = pa.table(list(columns.values()), names=list(columns))
     frame: pd.DataFrame = table.to_pandas(date_as_object=False)
-    gaps = [
-        name
-        for name, column in columns.items()
-        if types.is_boolean(column.type) and column.null_count
-    ]
+    gaps = [n for n, c in columns.items() if types.is_boolean(c.type) and c.null_count]
     return frame.astype(dict.fromkeys(gaps, "boolean")) if gaps else frame
-
-
-def _plain_integers(column: Any) -> Any:
-    pa = needed("pyarrow")
-    try:
-        whole = column.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return column.cast(pa.string())
-    if whole.null_count and beyond_floats(whole):
-        return column.cast(pa.string())
-    return whole
 
 
 # --- The columns of a table and their kinds -------------------------------------------------------
 
+
+_KINDS: dict[str, Kind] = {"b": "boolean", "i": "number", "u": "number", "f": "number", "M": "date"}
+"""Kinds by the letters that NumPy has for types."""
 
 ID_VALUES, ID_SHARE = 50, 0.9
 """Text with more different values than both may name its rows."""
@@ -248,17 +259,16 @@ ID_VALUES, ID_SHARE = 50, 0.9
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column's name and kind, and the decimal mark of its numbers where it is text.
+    """A column's name and kind.
 
     Examples
     --------
     >>> TableColumn("age", "number")
-    TableColumn(name='age', kind='number', decimal='.')
+    TableColumn(name='age', kind='number')
     """
 
     name: str
     kind: Kind
-    decimal: Decimal = "."
 
 
 def kinds_of(frame: pd.DataFrame) -> tuple[TableColumn, ...]:
@@ -270,10 +280,8 @@ def kinds_of(frame: pd.DataFrame) -> tuple[TableColumn, ...]:
     >>> [column.kind for column in kinds_of(pd.DataFrame({"age": [31], "city": ["Bonn"]}))]
     ['number', 'category']
     """
-    kinds: dict[str, Kind] = {"b": "boolean", "M": "date", "i": "number", "u": "number"}
-    kinds["f"] = "number"
     return tuple(
-        TableColumn(str(name), kinds.get(getattr(dtype, "kind", "O"), "category"))
+        TableColumn(str(name), _KINDS.get(getattr(dtype, "kind", "O"), "category"))
         for name, dtype in frame.dtypes.items()
     )
 
@@ -327,11 +335,12 @@ def labels_of(
                 "booleans"
             )
         return _plain(table.frame[target])
-    kinds: dict[str, Kind] = {"b": "boolean", "i": "number", "u": "number", "f": "number"}
     stored = table.column(target)
-    kind = kinds.get(classes.dtype.kind, "category")
-    read, row = table.read(target, kind)
-    if read is not None:
+    kind = _KINDS.get(classes.dtype.kind, "category")
+    read = as_kind(stored, kind, table.decimal)
+    if read is None:
+        row = first_misfit(stored, kind, table.decimal)
+    else:
         column = as_frame({target: read})[target]
         known = np.asarray(column.isin(classes.tolist()), dtype=bool)
         row = -1 if known.all() else int((~known).argmax())
@@ -346,9 +355,7 @@ def labels_of(
 
 def _plain(column: pd.Series[Any]) -> Array:
     """NumPy's types for numbers and booleans, objects for text."""
-    if column.dtype.kind in "biuf":
-        return np.asarray(column.to_numpy())
-    return np.asarray(column.to_numpy(dtype=object))
+    return np.asarray(column.to_numpy(dtype=None if column.dtype.kind in "biuf" else object))
 
 
 def scores_of(table: Table, name: str) -> Floats:
@@ -363,14 +370,7 @@ def scores_of(table: Table, name: str) -> Floats:
     what = "the deployed model's scores"
     if name not in table.frame:
         raise TableError(f"{absent(table, [name])}; it holds {what}")
-    read, row = table.read(name, "number")
-    if read is None:
-        value = table.column(name)[row].as_py()
-        raise TableError(
-            f"{table.name}: column {name!r}, {table.place(row)}: {value!r} is "
-            f"{KIND_MESSAGES['number']}, and the column holds {what}"
-        )
-    table.refuse_infinite({name: read})
+    read = table.read(name, "number", f"and the column holds {what}")
     scores = np.asarray(as_frame({name: read})[name], np.float64)
     table.refuse_gaps(
         np.isnan(scores),
@@ -393,7 +393,9 @@ _DAMAGED = (
 """What zip, XML and openpyxl raise at files that they cannot read."""
 
 
-def read_excel(data: bytes, name: str, sheet: str | None = None) -> Table:
+def read_excel(
+    data: bytes, name: str, sheet: str | None = None, known: Sequence[TableColumn] = ()
+) -> Table:
     """A sheet, whose first row that is not empty holds the names of the columns."""
     if find_spec("openpyxl") is None:
         raise TableError(
@@ -404,7 +406,8 @@ def read_excel(data: bytes, name: str, sheet: str | None = None) -> Table:
         book = needed("openpyxl").load_workbook(io.BytesIO(data), read_only=True, data_only=True)
         sheets = {one.title: one for one in book.worksheets}
         title = next(iter(sheets)) if sheet is None else sheet
-        rows = [[_value(cell) for cell in row] for row in getattr(sheets.get(title), "values", ())]
+        cells = getattr(sheets.get(title), "values", ())
+        rows = [[None if cell in MISSING else cell for cell in row] for row in cells]
     except _DAMAGED as error:
         reason = " ".join(str(error).split())
         raise TableError(
@@ -415,38 +418,25 @@ def read_excel(data: bytes, name: str, sheet: str | None = None) -> Table:
     notes = []
     if sheet is None and len(sheets) > 1:
         notes.append(f"{FIRST} {', '.join(map(repr, sheets))}; `sheet` names another")
-    head = next((i for i, row in enumerate(rows) if any(v is not None for v in row)), 0)
-    body = rows[head + 1 :]
-    while body and all(value is None for value in body[-1]):
-        body.pop()
-    if not body:
+    filled = [i for i, row in enumerate(rows) if any(value is not None for value in row)]
+    if len(filled) < 2:
         raise TableError(f"{name}: the sheet {title!r} has no rows below its column names")
-    width = max(len(row) for row in rows)
-    columns = [[row[i] if i < len(row) else None for row in rows[head:]] for i in range(width)]
-    columns = [column[: len(body) + 1] for column in columns if any(v is not None for v in column)]
+    cut = (column[filled[0] : filled[-1] + 1] for column in zip_longest(*rows))
+    columns = [column for column in cut if any(value is not None for value in column)]
     names = column_names(["" if c[0] is None else str(c[0]) for c in columns], name, notes)
     stored = {
-        own: plain_column(_typed(column[1:], own, notes), own, name)
-        for own, column in zip(names, columns, strict=True)
+        own: _typed(column[1:], own, notes) for own, column in zip(names, columns, strict=True)
     }
-    table = Table(name, as_frame(stored), tuple(notes), stored, first=head + 1)
-    table.refuse_infinite(stored)
-    return table
+    lines = np.arange(filled[0] + 2, filled[-1] + 2)
+    return table_of(name, stored, notes, known, lines=lines)
 
 
-def _value(cell: Any) -> Any:
-    return None if isinstance(cell, str) and cell in MISSING else cell
-
-
-def _typed(values: list[Any], name: str, notes: list[str]) -> Any:
+def _typed(values: Sequence[Any], name: str, notes: list[str]) -> Any:
     """Values of one type as an Arrow column; those of several as text."""
-    pa = needed("pyarrow")
-    kinds = {bool if isinstance(v, bool) else type(v) for v in values if v is not None}
-    if len(kinds) < 2 or kinds == {int, float}:
-        if kinds == {int, float}:
-            values = [None if v is None else float(v) for v in values]
-        return pa.chunked_array([pa.array(values)])
-    notes.append(f"column {name!r} has cells of several types, so it was read as text")
-    return pa.chunked_array(
-        [pa.array([None if v is None else str(v) for v in values], pa.string())]
-    )
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) > 1:
+        made: Any = float if kinds == {int, float} else str
+        if made is str:
+            notes.append(f"column {name!r} has cells of several types, so it was read as text")
+        values = [None if value is None else made(value) for value in values]
+    return pa.chunked_array([pa.array(values)])

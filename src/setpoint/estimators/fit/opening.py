@@ -135,6 +135,7 @@ class FitData:
     features: Any
     judged: CheckedData
     given: Mapping[str | None, GivenRows]
+    named: Any
     deployed: Deployed | None
     key: int
     started: float
@@ -144,6 +145,12 @@ class FitData:
     whole: Any = None
     promised: Confidence | None = None
     digests: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> Any:
+        """The columns that were named or given, for the rows of X."""
+        whole = self.X if self.index is None else self.whole
+        return self.own(aligned(self.named, whole, "sensitive_features"))
 
     def own(self, given: Any) -> Any:
         """What was given for the rows of X, for those that are trained on."""
@@ -245,9 +252,10 @@ def open_fit(
     if metric is None:
         judged.bind()
     key = classifier._key()
+    columns = classifier.sensitive_features if sensitive_features is None else sensitive_features
     data = FitData(
-        goal, metric, solver, limits, X, y, true, weight, features, judged, rows, deployed, key,
-        started, is_validated=validation is not None,
+        goal, metric, solver, limits, X, y, true, weight, features, judged, rows, columns, deployed,
+        key, started, is_validated=validation is not None,
     )  # fmt: skip
     data = with_certifying_rows(data, classifier, decide_on, certify_on)
     return replace(data, digests=_digests(data, given, rows, certify_on is not None))

@@ -20,7 +20,7 @@ from setpoint.counts import Confusion, Evidence, Rows, Stratum
 from setpoint.errors import GoalError, InputError, warn_caller
 from setpoint.estimators import Fold, folds_of, order_in_words
 from setpoint.goals import Label
-from setpoint.inputs import ClassOrder, one_score, posteriors
+from setpoint.inputs import ClassOrder, one_score, posteriors, taken
 from setpoint.plugin.problem import WholeRules
 from setpoint.program import RateTable
 from setpoint.rules import Argmax, Rule, mixture
@@ -43,22 +43,21 @@ class Response:
 
     def name(self, model: Any) -> str:
         """The method that is called."""
-        both = ("predict_proba", "decision_function")
-        names = both if self.method == "auto" else (self.method,)
-        if self.posterior:
-            if not _offers(model, "predict_proba") or self.method == "decision_function":
-                raise NoScoresError(
-                    "`estimator`: rules over more than two classes, and soft evidence, need "
-                    f"predict_proba of {_name(model)}; `calibrate='sigmoid'` or 'isotonic' "
-                    "of ModelResponse makes probabilities of its decision function"
-                )
-            return "predict_proba"
-        for name in names:
-            if _offers(model, name):
-                return name
-        raise NoScoresError(
-            f"`estimator`: {_name(model)} has no {' and no '.join(names)}; a rule needs scores"
-        )
+        names = [self.method]
+        if self.method == "auto":
+            names = ["predict_proba", "decision_function"][: 1 if self.posterior else 2]
+        found = next((name for name in names if _offers(model, name)), None)
+        if self.posterior and found != "predict_proba":
+            raise NoScoresError(
+                "`estimator`: rules over more than two classes, and soft evidence, need "
+                f"predict_proba of {_name(model)}; `calibrate='sigmoid'` or 'isotonic' "
+                "of ModelResponse makes probabilities of its decision function"
+            )
+        if found is None:
+            raise NoScoresError(
+                f"`estimator`: {_name(model)} has no {' and no '.join(names)}; a rule needs scores"
+            )
+        return found
 
     def __call__(self, model: Any, X: Any) -> Floats:
         """Scores (N,), or posteriors (N, n)."""
@@ -76,11 +75,17 @@ class Response:
         if out.ndim == 1 and self.classes.positive_first:
             out = -out  # a decision function speaks for the last class
         what = f"{type(model).__name__}.{self.name(model)}"
-        return (
-            posteriors(out, self.classes, what)[0]
-            if self.posterior
-            else one_score(out, self.classes, what)
-        )
+        return scores_for(out, self.classes, self.posterior, what)[0]
+
+
+def scores_for(
+    scores: Any, classes: ClassOrder, posterior: bool, name: str = "scores"
+) -> tuple[Floats, tuple[str, ...]]:
+    """One score a row, or posteriors with a note if they were renormalised."""
+    if not posterior:
+        return one_score(scores, classes, name), ()
+    found, note = posteriors(scores, classes, name)
+    return found, (note,) if note else ()
 
 
 def _name(model: Any) -> str:
@@ -197,15 +202,9 @@ def fit_fold(
     """Fit a model on a fold and score the rows that it leaves out."""
     train, test = fold
     n_rows = int(_num_samples(X))
-    own = {name: _part(value, train, n_rows) for name, value in params.items()}
+    own = {name: taken(value, train, n_rows) for name, value in params.items()}
     model.fit(_safe_indexing(X, train), _safe_indexing(y, train), **own)
     return model if keep else None, response(model, _safe_indexing(X, test))
-
-
-def _part(value: Any, train: NDArray[np.int64], n_rows: int) -> Any:
-    if isinstance(value, str) or not hasattr(value, "__len__") or len(value) != n_rows:
-        return value
-    return _safe_indexing(value, train)
 
 
 # --- Groups that the rule may not see: posteriors of group and class together ---------------------
@@ -271,8 +270,7 @@ class JointPosterior:
         book = rows.codebook
         groups = tuple(dict.fromkeys(_group(c, book.decide_on) for c in book.strata))
         empty = cls(book.classes, groups, ())
-        _, present = joint_labels(rows.true, empty._group_of(rows), book.n_classes)
-        return replace(empty, present=tuple(present.tolist()))
+        return replace(empty, present=tuple(empty._labels(rows)[1].tolist()))
 
     @property
     def n_scores(self) -> int:
@@ -282,7 +280,7 @@ class JointPosterior:
     # ------------------------------------------------------------------ training
     def labels(self, rows: Rows) -> Codes:
         """The label (N,) that a model is trained on, for each row."""
-        own, found = joint_labels(rows.true, self._group_of(rows), len(self.classes))
+        own, found = self._labels(rows)
         place = {code: k for k, code in enumerate(self.present)}
         unseen = [self.words(c) for c in found.tolist() if c not in place]
         if unseen:
@@ -349,8 +347,7 @@ class JointPosterior:
     def joint_columns(self, rows: Rows) -> Codes:
         """The stratum and class that each score refers to, for ``Evidence.with_posteriors``."""
         n = len(self.classes)
-        group = self._of_strata(rows)
-        book = rows.codebook
+        group, book = self._of_strata(rows), rows.codebook
         held = rows.marginals.weights[: book.n_plain].sum(axis=1)
         out = np.empty((len(book.segments), len(self.groups), n, 2), np.int64)
         out[..., 1] = np.arange(n)
@@ -384,8 +381,8 @@ class JointPosterior:
         group, true = divmod(code, len(self.classes))
         return f"class {self.classes[true]!r} with {self.groups[group]}"
 
-    def _group_of(self, rows: Rows) -> Codes:
-        return self._of_strata(rows)[rows.stratum]
+    def _labels(self, rows: Rows) -> tuple[Codes, Codes]:
+        return joint_labels(rows.true, self._of_strata(rows)[rows.stratum], len(self.classes))
 
     def _of_strata(self, rows: Rows) -> Codes:
         """The group (strata,) of each stratum."""
@@ -606,9 +603,8 @@ class Retraining(WholeRules):
             learners += k >= n
             label = label or f"predict what learner {learners} says, a {name} trained for costs"
             parts.append((p, label))
-        if len(parts) == 1:
-            return parts[0][1]
-        return "; ".join(f"with probability {p:.4g} {label}" for p, label in parts)
+        draws = "; ".join(f"with probability {p:.4g} {label}" for p, label in parts)
+        return draws if len(parts) > 1 else parts[0][1]
 
     def rule(self, choice: MixtureWeights) -> Rule:
         """The rule of :meth:`finish`."""

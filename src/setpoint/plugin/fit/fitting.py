@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +14,12 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from setpoint import estimators
 from setpoint.array_types import Codes, Floats
 from setpoint.blackbox import measured_on, rows_taken
 from setpoint.counts import Evidence, counted_rows
 from setpoint.errors import EmptyPopulationError, GoalError, InputError
-from setpoint.estimators import (
-    FitData,
-    Fold,
-    content_of,
-    decide,
-    given_rows,
-    heard,
-    same_content,
-)
 from setpoint.goals import TABLE, Goal, Metric, walk
-from setpoint.guarantees import Certification
 from setpoint.inputs import CheckedData, DecideOn, column_names, in_frame, some
 from setpoint.plugin.fit.candidates import ModelChoice
 from setpoint.plugin.fit.crossfit import (
@@ -40,14 +32,15 @@ from setpoint.plugin.fit.crossfit import (
     cross_fit,
     splits_of,
 )
-from setpoint.plugin.fit.race import Race, Raced
-from setpoint.plugin.problem import BASELINES, Options
+from setpoint.plugin.fit.race import Race
+from setpoint.plugin.problem import BASELINES
 from setpoint.plugin.selection import solve_evidence
 from setpoint.plugin.solvers.searching import RETRAININGS, search_space
 from setpoint.program import link
 from setpoint.report import GoalReport, rule_facts, with_words
 from setpoint.rules import Argmax, Mixture, PerSegment, Rule, Threshold
 from setpoint.search import Found, InfeasibleError, now
+from setpoint.solvers import HoldOut
 
 if TYPE_CHECKING:
     from setpoint.plugin.classifier import PlugInClassifier
@@ -56,86 +49,89 @@ if TYPE_CHECKING:
 # --- Ways from a model and rows to a rule: posteriors, joint posteriors ---------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class FittedRule:
-    """A model, what the rule's scores come from if not from the model, and the rule."""
+Fitted: TypeAlias = tuple[Any, JointModel | Retrained | None, Found, GoalReport]
+"""A model, what the rule's scores come from if not from the model, and the rule."""
 
-    model: Any
-    scorer: JointModel | Retrained | None
-    found: Found
-    report: GoalReport
+
+class Task:
+    """A model to fit and a rule to find; models that do not fit together are refused."""
+
     choice: ModelChoice | None = None
 
+    def __init__(
+        self,
+        owner: PlugInClassifier,
+        data: estimators.FitData,
+        given: Any,
+        params: Mapping[str, Any],
+        progress: estimators.Progress,
+    ) -> None:
+        self.owner, self.data = owner, data
+        self.options = replace(owner._options(data.solver), progress=progress).settled(data.goal)
+        posterior = self.options.takes_posteriors(len(data.classes.labels))
+        self.response = Response(owner._answers.method, data.classes, posterior)
+        self.model = owner._model()
+        if owner._auto is None:
+            self.response.name(self.model)
+        routed = owner._routed(data.weight, {k: data.own(v) for k, v in params.items()})
+        self.params: Mapping[str, Any] = routed.estimator.fit
+        self.split_params: Mapping[str, Any] = routed.splitter.split
+        self.cv = None if owner._is_given_fitted else owner._split
+        self.refit = owner._is_given_fitted or not isinstance(owner.cv, HoldOut)
+        self.seed = data.key % 2**32
+        self.notes = available_columns(owner.decide_on, data.goal, given, data.X)[1]
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """A model to fit and a rule to find, all arguments checked."""
-
-    owner: PlugInClassifier
-    data: FitData
-    options: Options
-    response: Response
-    model: Any
-    cv: Any
-    refit: bool
-    seed: int
-    params: Mapping[str, Any]
-    split_params: Mapping[str, Any]
-    notes: tuple[str, ...]
-
-    def run(self) -> FittedRule:
+    def run(self) -> Fitted:
         """Fit and search, by the way that fits the goal."""
         if self.options.oracle is not None:
             return self.by_retraining(self.options.oracle)
-        joint = self.response.posterior and self.hides_groups
-        if self.owner._auto is None:
-            return self.by_joint_scores() if joint else self.by_scores()
-        raced = Race(self).run(averaged=not joint)
-        if not joint:
-            return _because(self.by_scores(raced.fitted), raced)
-        # The model of group and class together is of the same kind.
-        task = replace(self, model=raced.model, params=raced.params)
-        return _because(task.by_joint_scores(), raced)
+        joint, raced = self.response.posterior and self.hides_groups, None
+        if self.owner._auto is not None:
+            raced = Race(self).run(averaged=not joint)
+            # A model of group and class together is of the same kind.
+            self.model, self.params, self.choice = raced.model, raced.params, raced.choice
+        fitted = (
+            self.by_joint_scores() if joint else self.by_scores(raced.fitted if raced else None)
+        )
+        if raced is None:
+            return fitted
+        *model, report = fitted
+        search, run = report.search, report.run
+        why = "; ".join(text for text in (search.why, raced.choice.why) if text)
+        report = replace(
+            report,
+            search=replace(search, why=why),
+            sections=(*report.sections, raced.choice),
+            run=replace(run, seconds=(run.seconds or 0.0) + raced.seconds),
+        )
+        return *model, report
 
-    def splits(self, by: Any) -> list[Fold]:
+    def splits(self, by: Any) -> list[estimators.Fold]:
         """The folds, drawn once."""
         splits = splits_of(self.cv, self.data.X, by, self.refit, self.seed, self.split_params)
         self._check_scored(np.unique(np.concatenate([test for _, test in splits])))
         return splits
 
     # ------------------------------------------------------------------ posteriors
-    def by_scores(self, fitted: CrossFit | None = None) -> FittedRule:
+    def by_scores(self, fitted: CrossFit | None) -> Fitted:
         """The rule over out-of-fold scores or posteriors of the model."""
-        response, sets, metric = self.response, self.data.given, None
-        if self.data.metric is not None:
-            metric = measured_on(self.data.metric, self.data.classes, sets[None])
+        data, metric = self.data, None
+        if data.metric is not None:
+            metric = measured_on(data.metric, data.classes, data.given[None])
         if fitted is None:
-            fitted = self._cross_fitted(self.data.y, response, self.data.y)
+            fitted = self._cross_fitted(data.y, self.response, data.y)
+        score = partial(self.response, fitted.model)
+        inputs = data.judged.take(fitted.index)
         scores = {
-            name: fitted.scores if name is None else response(fitted.model, sets[name].X)
-            for name in self.data.judged.tables
+            name: fitted.scores if name is None else score(data.given[name].X)
+            for name in inputs.tables
         }
-        inputs = self.data.judged.take(fitted.index)
         evidence = inputs.evidence(scores)
         if metric is not None:
-            metric = rows_taken(metric, fitted.index, len(self.data.true))
-        found, report = self._decided(
-            fitted,
-            inputs,
-            evidence,
-            lambda X: response(fitted.model, X),
-            blocks=self._blocks(inputs, fitted.index),
-            metric=metric,
-        )
-        return FittedRule(fitted.model, None, found, report)
-
-    def _certification(self, score: Callable[[Any], Floats]) -> Certification | None:
-        """How rules over scores of the model are certified; None where no rows are set apart."""
-        rows = self.data.certifying
-        if rows is None:
-            return None
-        scored = rows.evidence(score)
-        return self.data.certification(self.owner, lambda _: scored)
+            metric = rows_taken(metric, fitted.index, len(data.true))
+        blocks = self._blocks(inputs, fitted.index)
+        more = {"blocks": blocks, "metric": metric}
+        return fitted.model, None, *self._decided(fitted, inputs, evidence, score, **more)
 
     def _blocks(self, inputs: CheckedData, index: NDArray[np.int64] | None) -> Codes | None:
         """Rows with equal content, where the rows that choose and those that certify are split."""
@@ -147,20 +143,24 @@ class Task:
                 "sets: rows that are in several of them could choose the rule and certify it; give "
                 "rows of their own to certify with (`certify_on`)"
             )
-        found = same_content(content_of(self.data.X), self.data.judged.kinds(None))
+        found = estimators.same_content(
+            estimators.content_of(self.data.X), self.data.judged.kinds(None)
+        )
         if found is None:
             return None
         own = found if index is None else found[index]
         return own[counted_rows(inputs.tables[None].weight)]
 
     def _cross_fitted(self, y: Any, response: Any, stratify: Any) -> CrossFit:
-        X, n_jobs = self.data.X, self.owner.n_jobs
-        if self.owner._fits_nothing:
+        X, owner = self.data.X, self.owner
+        if owner._fits_nothing:
             check_is_fitted(self.model)
             return CrossFit(self.model, response(self.model, X), None, None)
-        own: dict[str, Any] = {"refit": self.refit, "params": self.params, "n_jobs": n_jobs}
+        own: dict[str, Any] = {"n_jobs": owner.n_jobs, "verbose": owner.verbose}
         splits = self.splits(stratify)
-        return cross_fit(self.model, X, y, splits, response, **own, verbose=self.owner.verbose)
+        return cross_fit(
+            self.model, X, y, splits, response, refit=self.refit, params=self.params, **own
+        )
 
     def _check_scored(self, index: NDArray[np.int64]) -> None:
         """Refuse folds that leave out all rows of a group of the goal, before any fit."""
@@ -185,17 +185,12 @@ class Task:
         """The rule on these scores, with what the folds and the order of the rows say of it."""
         order = fitted.order_in_words(inputs.tables[None].labels)
         notes = (*self.notes, *self._unevenly_counted(fitted), *([order] if order else []))
+        if self.data.certifying is not None:
+            scored = self.data.certifying.evidence(score)
+            more["certification"] = self.data.certification(self.owner, lambda _: scored)
+        more |= {"folds": fitted.folds, "notes": notes, "confidence": self.data.promised}
         try:
-            return solve_evidence(
-                inputs,
-                evidence,
-                self.options,
-                folds=fitted.folds,
-                notes=notes,
-                confidence=self.data.promised,
-                certification=self._certification(score),
-                **more,
-            )
+            return solve_evidence(inputs, evidence, self.options, **more)
         except InfeasibleError as error:
             if order:
                 error.args = (str(error).replace(error.finding, f"{error.finding}. {order}", 1),)
@@ -227,13 +222,15 @@ class Task:
             return False
         return self.data.judged.rows.codebook.hides_strata
 
-    def by_joint_scores(self) -> FittedRule:
+    def by_joint_scores(self) -> Fitted:
         """The rule over out-of-fold posteriors of group and class."""
         part = replace(self.data.judged.tables[None], weight=None)
         rows = replace(self.data.judged, tables={None: part}).rows
         joint = JointPosterior.of(rows)
         labels = joint.labels(rows)
-        fitted = self._cross_fitted(labels, joint, joint.for_folds(labels, _folds(self.cv)))
+        # How many rows of a label every fold wants.
+        n_folds = int(self.cv or 5) if isinstance(self.cv, (int, np.integer, type(None))) else 2
+        fitted = self._cross_fitted(labels, joint, joint.for_folds(labels, n_folds))
         inputs = self.data.judged.take(fitted.index)
         kept = fitted.scores[counted_rows(inputs.tables[None].weight)]
         fitted = replace(fitted, scores=joint.marginal(fitted.scores))
@@ -243,30 +240,29 @@ class Task:
         found, report = self._decided(fitted, inputs, evidence, scorer.scores, counted=counted)
         columns = "; ".join(f"column {k + 1} is of {joint.words(k)}" for k in range(joint.n_scores))
         text = f"{report.rule.text}\nThe score has columns for group and class: {columns}."
-        model = clone(self.model).fit(self.data.X, self.data.y, **self.params)
-        return FittedRule(model, scorer, found, with_words(report, text))
+        return self._fitted_on_all(), scorer, found, with_words(report, text)
+
+    def _fitted_on_all(self) -> Any:
+        return clone(self.model).fit(self.data.X, self.data.y, **self.params)
 
     # ------------------------------------------------------------------ a retrained learner
-    def by_retraining(self, learner: Any) -> FittedRule:
+    def by_retraining(self, learner: Any) -> Fitted:
         """The rule that draws among learners trained for the oracle's objectives."""
-        if self.data.promised is not None:
+        data = self.data
+        if data.promised is not None:
             raise GoalError(
                 "confidence does not go with ColumnGeneration(oracle=): the rule draws among "
                 "models that were trained for it; leave one of them out"
             )
-        if self.data.goal.needs.datasets:
+        if data.goal.needs.datasets:
             raise GoalError(
                 "`oracle` is trained on the rows of X alone, and the goal refers to "
-                f"{list(self.data.goal.needs.datasets)}"
+                f"{list(data.goal.needs.datasets)}"
             )
-        kept = self.data.kept
-        everything = self.data.judged.rows
+        kept, everything, notes = data.kept, data.judged.rows, self.notes
         train = test = np.arange(len(kept))
-        notes = self.notes
         if isinstance(self.cv, float):
-            fold = splits_of(
-                self.cv, self.data.X, self.data.y, False, self.seed, self.split_params
-            )[0]
+            fold = splits_of(self.cv, data.X, data.y, False, self.seed, self.split_params)[0]
             train, test = (np.flatnonzero(np.isin(kept, part)) for part in fold)
         else:
             notes += (
@@ -274,81 +270,39 @@ class Task:
                 "will do worse. A float cv sets rows apart.",
             )
         evidence = Evidence(everything.take(test), np.zeros(len(test)))
-        X_train = self._rows(kept[train])
-        X = X_train if test is train else self._rows(kept[test])
-        linked = link(self.data.goal, evidence.codebook)
-        program = linked.at(evidence.marginals)
-        space = Retraining(
-            program.table,
-            evidence,
-            learner,
-            everything.take(train),
-            X_train,
-            X,
-            limits=self.options.watch(RETRAININGS),
-        )
-
+        X_train = data.X if len(train) == len(data.true) else _safe_indexing(data.X, kept[train])
+        X = X_train if test is train else _safe_indexing(data.X, kept[test])
+        linked = link(data.goal, evidence.codebook)
+        program, limits = linked.at(evidence.marginals), self.options.watch(RETRAININGS)
+        training = learner, everything.take(train), X_train, X
+        space = Retraining(program.table, evidence, *training, limits=limits)
         started = now()
-        with heard() as caught:
+        with estimators.heard() as caught:
             found = search_space(space, program, self.options)
         why = f"a {type(learner).__name__} trained at each call; {found.why}"
-        found, report = decide(
+        found, report = estimators.decide(
             linked, replace(found, why=why), caught, started=started, family="plugin", notes=notes
         )
         scorer, rule = space.finish(found.choice)
-        found, report = replace(found, rule=rule), with_words(report, space.words(found.choice))
-        model = self.model
-        if not self.owner._fits_nothing:
-            model = clone(model).fit(self.data.X, self.data.y, **self.params)
-        return FittedRule(model, scorer, found, report)
-
-    def _rows(self, index: NDArray[np.int64]) -> Any:
-        if len(index) == len(self.data.true):
-            return self.data.X
-        return _safe_indexing(self.data.X, index)
-
-
-def _because(fitted: FittedRule, raced: Raced) -> FittedRule:
-    """With the choice of the model in the report, and its time in that of the search."""
-    report, choice = fitted.report, raced.choice
-    search, run = report.search, report.run
-    why = "; ".join(text for text in (search.why, choice.why) if text)
-    report = replace(
-        report,
-        search=replace(search, why=why),
-        sections=(*report.sections, choice),
-        run=replace(run, seconds=(run.seconds or 0.0) + raced.seconds),
-    )
-    return replace(fitted, report=report, choice=choice)
-
-
-def _folds(cv: Any) -> int:
-    """How many rows of a label every fold wants."""
-    if cv is None:
-        return 5
-    if isinstance(cv, float):
-        return 2
-    return int(cv) if isinstance(cv, (int, np.integer)) else 2
+        model = self.model if self.owner._fits_nothing else self._fitted_on_all()
+        report = with_words(report, space.words(found.choice))
+        return model, scorer, replace(found, rule=rule), report
 
 
 # --- A rule found anew on unlabelled rows; the model stays ----------------------------------------
 
 
 def adapted(
-    classifier: PlugInClassifier,
-    goal: Goal,
-    options: Options,
-    X: Any,
-    sensitive_features: Any,
-    baseline: Any,
+    classifier: PlugInClassifier, X: Any, sensitive_features: Any, baseline: Any
 ) -> tuple[Found, GoalReport, bool]:
     """The rule that is best if the posteriors are right, and whether it decides by them."""
+    goal, options = classifier._goal(), classifier._options(classifier._chosen()[0])
     if goal.is_blackbox:
         raise GoalError(f"adapt: {goal.objective} needs labels, and these rows have none")
     solver = "auto" if options.solver in ("exact", "post-shift") else options.solver
     options = replace(options, solver=solver, evidence="soft")
     require_label_free(goal)
-    rows = given_rows(classifier, goal, X, None, None, sensitive_features, baseline)
+    rows = estimators.given_rows(classifier, goal, X, None, None, sensitive_features, baseline)
     decide_on, notes = available_columns(classifier.decide_on, goal, sensitive_features, X)
     inputs = CheckedData.check(goal, classifier._classes, rows, decide_on, unlabelled=True)
     response = Response(classifier._answers.method, classifier._classes, posterior=True)

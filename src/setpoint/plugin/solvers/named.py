@@ -17,11 +17,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint import search
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, ShapeError
 from setpoint.plugin.problem import Achievable
@@ -35,15 +36,6 @@ from setpoint.program import (
     algebra,
     without_auxiliaries,
 )
-from setpoint.search import (
-    AchievableSet,
-    IncrementalLP,
-    InfeasibleMasterError,
-    Optimum,
-    best_mixture,
-    nearest_trusted,
-    tangent,
-)
 from setpoint.solvers import takes
 
 # --- A goal as the confusion-matrix paper writes it -----------------------------------------------
@@ -54,7 +46,7 @@ class GoalLosses:
 
     def __init__(
         self,
-        space: AchievableSet,
+        space: search.AchievableSet,
         program: Program,
         solver: str,
         score: RateFunction | None = None,
@@ -86,11 +78,8 @@ class GoalLosses:
 
     def excess_slope(self, v: Floats, mu: Floats) -> Floats:
         """The gradient (d,) of ``mu @ phi``."""
-        out = np.zeros(len(v))
-        for m, f in zip(mu, self.phi, strict=True):
-            if m:
-                out += m * f.gradient(v)
-        return out
+        own = (m * f.gradient(v) for m, f in zip(mu, self.phi, strict=True) if m)
+        return sum(own, np.zeros(len(v)))
 
     def into_box(self, v: Floats) -> Floats:
         """The nearest point of the box."""
@@ -124,13 +113,16 @@ _NEAR = 1e-7
 
 
 def recombine(
-    space: Achievable, program: Program, best: Optimum | None = None, method: str = "recombined"
-) -> Optimum:
+    space: Achievable,
+    program: Program,
+    best: search.Optimum | None = None,
+    method: str = "recombined",
+) -> search.Optimum:
     """The best mixture of the columns gathered, from the best so far, without any oracle call."""
     start = None if best is None else best.choice
-    choice = best_mixture(space.gathered(start), program, _NEAR).choice
+    choice = search.best_mixture(space.gathered(start), program, _NEAR).choice
     v = space.features(choice)
-    return Optimum(choice, v, float(program.score.value(v)), method=method)
+    return search.Optimum(choice, v, float(program.score.value(v)), method=method)
 
 
 _FIRST = 16
@@ -148,7 +140,7 @@ class Exploration:
         self.space, self.program, self.method = space, program, method
         self.calls, self.gap, self.made = calls, gap, 0
         self.bound = INF
-        self.best: Optimum | None = None
+        self.best: search.Optimum | None = None
         self._next, self._recorded = _FIRST, (0, INF)
 
     def ask(self, L: Floats) -> Floats:
@@ -170,7 +162,7 @@ class Exploration:
         """Whether there is more to ask; `v` is where the algorithm stands, for the trace."""
         if self.made >= self._next:
             self._next *= 2
-            with suppress(InfeasibleMasterError):
+            with suppress(search.InfeasibleMasterError):
                 self.best = recombine(self.space, self.program, self.best, self.method)
                 self._record(self.best.v)
         best = self.best
@@ -179,7 +171,7 @@ class Exploration:
         closed = best is not None and self.bound - best.value <= self.gap
         return self.made < self.calls and not closed
 
-    def finish(self) -> Optimum:
+    def finish(self) -> search.Optimum:
         """Recombine all that was gathered, at the end or at a limit."""
         method, stopped = f"{self.method}, recombined", self.space.limits.stopped
         mixed = recombine(self.space, self.program, self.best, method)
@@ -208,18 +200,13 @@ class Slack:
     ) -> None:
         self.losses = losses
         self._builder = losses.program.row_builder()
-        self._lp = IncrementalLP()
-        self._columns: dict[int, int] = {}
-        for j, (low, high) in enumerate(zip(losses.low, losses.high, strict=True)):
-            self._columns[j] = self._lp.add_column(np.zeros(0), low, high)
+        self._lp = search.IncrementalLP()
+        ends = zip(losses.low, losses.high, strict=True)
+        self._columns = {j: self._lp.add_column(np.zeros(0), *x) for j, x in enumerate(ends)}
         # Convex functions, each with the variable that it stays under, or None: under 0.
         self._curved: list[tuple[RateFunction, int | None]] = []
         # What is weighed is minimised through a variable.
-        self._over: list[int] = []
-        for f in weighed:
-            z = self._builder.auxiliary()
-            self._over.append(self._column(next(iter(z.terms))))
-            self._put(f, z)
+        self._over = [self._put(f, self._builder.auxiliary()) for f in weighed]
         for f in under_zero:
             self._put(f, None)
 
@@ -233,7 +220,7 @@ class Slack:
         for _ in range(_CUT_ROUNDS):
             solved = self._lp.solve()
             if solved is None:
-                raise InfeasibleMasterError(np.zeros(0))
+                raise search.InfeasibleMasterError(np.zeros(0))
             value, x, _ = solved
             xi = self.losses.into_box(x[: len(cost)])
             if not self._cut(xi, x, costs / scale):
@@ -256,21 +243,20 @@ class Slack:
             self._columns[j] = self._lp.add_column(np.zeros(self._lp.n_rows), -INF, INF)
         return self._columns[j]
 
-    def _put(self, f: RateFunction, z: Affine | None) -> None:
-        """Keep a convex function under z, or under 0."""
+    def _put(self, f: RateFunction, z: Affine | None) -> Any:
+        """Keep a convex function under z, or under 0; the variable of z."""
+        under = None if z is None else self._column(next(iter(z.terms)))
         try:
-            rows = self._builder.bound(f, 0.0 if z is None else z, -1.0)
+            for row in self._builder.bound(f, 0.0 if z is None else z, -1.0):
+                self._row({self._column(j): a for j, a in row.terms.items()}, row.const)
         except NotLinearError:
-            under = None if z is None else self._column(next(iter(z.terms)))
             self._curved.append((f, under))
             self._touch(f, under, self.losses.middle)
-            return
-        for row in rows:
-            self._row({self._column(j): a for j, a in row.terms.items()}, row.const)
+        return under
 
     def _touch(self, f: RateFunction, under: int | None, at: Floats) -> Affine:
         """Keep a tangent of the function, which lies below it, under the same variable."""
-        line = tangent(f, nearest_trusted(f, at, self.losses.middle))
+        line = search.tangent(f, search.nearest_trusted(f, at, self.losses.middle))
         self._row(line.terms | ({} if under is None else {under: -1.0}), line.const)
         return line
 
@@ -359,7 +345,7 @@ class _Smooth:
         at, xi = middle.copy(), middle.copy()
         at[j] = xi[j] = found.x
         for f in self.functions:
-            at = nearest_trusted(f, at, middle)
+            at = search.nearest_trusted(f, at, middle)
         value, slope = worth(at[j])
         below = value + float(np.minimum(slope * (low - at[j]), slope * (high - at[j])).sum())
         return scale * below, xi
@@ -382,12 +368,8 @@ def _apart(functions: Sequence[RateFunction]) -> list[tuple[list[int], set[int]]
 # --- One algorithm: its form without constraints, and that with them ------------------------------
 
 
-class Form(NamedTuple):
-    """What is run, and the oracle calls where nobody says how many."""
-
-    method: str
-    calls: int
-    body: Callable[..., None]
+Form: TypeAlias = tuple[str, int, Callable[..., None]]
+"""What is run, by its name, and the oracle calls where nobody says how many."""
 
 
 @dataclass(frozen=True)
@@ -408,7 +390,7 @@ class Algorithm:
         calls: int | None = None,
         gap: float = 1e-4,
         **own: Any,
-    ) -> Optimum:
+    ) -> search.Optimum:
         """The best mixture of the rules that it gathers."""
         losses = GoalLosses(space, program, self.solver, self.score(program), by_row=self.by_row)
         method, most, body = self.constrained if losses.phi else self.free
@@ -494,8 +476,8 @@ def _split(run: Exploration, losses: GoalLosses) -> None:
 
 frank_wolfe = Algorithm(
     "frank-wolfe",
-    Form("Frank-Wolfe with line search", 5000, _plain),
-    Form("split Frank-Wolfe", 10_000, _split),
+    ("Frank-Wolfe with line search", 5000, _plain),
+    ("split Frank-Wolfe", 10_000, _split),
     score=_smooth,
 )
 """Frank-Wolfe for concave scores; split Frank-Wolfe where there are constraints."""
@@ -557,9 +539,7 @@ def _shrink(run: Exploration, losses: GoalLosses) -> None:
 
 
 ellipsoid = Algorithm(
-    "ellipsoid",
-    Form("ellipsoid", 1000, _shrink),
-    Form("constrained ellipsoid", 1000, _shrink),
+    "ellipsoid", ("ellipsoid", 1000, _shrink), ("constrained ellipsoid", 1000, _shrink)
 )
 """The ellipsoid method for concave scores; ConEllipsoid where there are constraints."""
 
@@ -606,8 +586,8 @@ def _take_turns(run: Exploration, losses: GoalLosses, steps: Sequence[float] = S
 
 gda = Algorithm(
     "gda",
-    Form("GDA", 5000, _take_turns),
-    Form("constrained GDA", 10_000, _take_turns),
+    ("GDA", 5000, _take_turns),
+    ("constrained GDA", 10_000, _take_turns),
     by_row=True,
 )
 """Gradient descent-ascent for concave scores; ConGDA where there are constraints."""
@@ -665,7 +645,7 @@ def _halve_constrained(run: Exploration, losses: GoalLosses) -> None:
     score = _ratio(run.program)
     descents = [SaddleSearch(losses, *pair) for pair in product(STEPS, STEPS)]
     low, high = score.low, score.high
-    best: Optimum | None = None
+    best: search.Optimum | None = None
     v = losses.middle
     for k in range(_ROUNDS):
         gamma = 0.5 * (low + high)
@@ -676,21 +656,19 @@ def _halve_constrained(run: Exploration, losses: GoalLosses) -> None:
             descents[run.made % len(descents)].step(run)
         try:
             best = recombine(run.space, run.program, best)
-        except InfeasibleMasterError:
+        except search.InfeasibleMasterError:
             low, high = score.low, score.high
             continue
         v = best.v
-        if best.value >= gamma:
-            low = best.value
-        else:
+        if best.value < gamma:
             high = gamma
         low, high = max(low, best.value), max(high, best.value)
 
 
 bisection = Algorithm(
     "bisection",
-    Form("bisection", 100, _halve),
-    Form("constrained bisection", 10_000, _halve_constrained),
+    ("bisection", 100, _halve),
+    ("constrained bisection", 10_000, _halve_constrained),
     by_row=True,
     score=lambda program: _ratio(program).above,
 )

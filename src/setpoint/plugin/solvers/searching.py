@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-from setpoint import search
+from setpoint import counts, search
 from setpoint.array_types import Floats
-from setpoint.counts import (
-    ONE_BLOCK,
-    Evidence,
-    RankedAnswers,
-    RankedCuts,
-    effects_of,
-    in_order,
-    merged,
-)
 from setpoint.errors import GoalError
 from setpoint.goals import Goal
 from setpoint.parameters import SATISFIED, tied
@@ -85,7 +76,7 @@ def _search(
             for code in range(counted.n_classes):
                 for factor, offset in ((step, 0), (-step, 0), (0, step), (0, -step)):
                     trial = _moved(atom, segment, code, factor, offset)
-                    now = _worth(program, space.pricer.features(trial, ONE_BLOCK)[0])
+                    now = _worth(program, space.block_features(trial, counts.ONE_BLOCK)[0])
                     left -= 1
                     if now < least:
                         atom, least = trial, now
@@ -129,7 +120,7 @@ def cut_ranked(
         return
     if counted.n_rows * counted.n_classes * space.d > _MOST_CUTS:
         return
-    effects = effects_of(counted, program.table.tensors)
+    effects = counts.effects_of(counted, program.table.tensors)
     # Of two answers one leads by as much as the other trails: they share their cuts.
     codes = [1] if counted.n_classes == 2 else list(range(counted.n_classes))
     for start in starts:
@@ -137,7 +128,7 @@ def cut_ranked(
         if atom.code is not None:
             continue
         totals = counted.totals_of(*atom.response)
-        answers = RankedAnswers(counted, effects, totals)
+        answers = counts.RankedAnswers(counted, effects, totals)
         for _ in range(_SWEEPS):
             moved = [_cut_moved(answers, program, s, c) for s in range(len(totals)) for c in codes]
             if not any(moved) or space.limits.is_late:
@@ -149,7 +140,7 @@ def cut_ranked(
             return
 
 
-def _cut_moved(answers: RankedAnswers, program: Program, segment: int, code: int) -> bool:
+def _cut_moved(answers: counts.RankedAnswers, program: Program, segment: int, code: int) -> bool:
     """Cut one class where that is best, all else as it is."""
     cuts, without = answers.cuts(segment, code)
     rest = answers.sums.sum(axis=0) - answers.sums[segment] + without
@@ -160,7 +151,7 @@ def _cut_moved(answers: RankedAnswers, program: Program, segment: int, code: int
     return True
 
 
-def _best(cuts: RankedCuts, program: Program, rest: Floats) -> int:
+def _best(cuts: counts.RankedCuts, program: Program, rest: Floats) -> int:
     """The cut that is best together with what all else adds; the present one if none is."""
     best = cuts.present
     for first in range(0, len(cuts.sums), _BLOCK):
@@ -231,16 +222,16 @@ class _Line:
         self.space, self.program, self.floor, self.found = space, program, floor, found
         self.plain = plug_in(space, np.ones(space.counted.n_classes))
         self.argmax = self.whole(space.add(self.plain))
-        self.by_labels: Callable[[search.MixtureWeights], tuple[float, float]] | None = None
+        self.labelled: Program | None = None
         if space.counted.credit.by_posteriors and space.evidence.has_labels:
             counted = space.confusion(found.choice)
-            own = link(program.goal, counted.codebook).at(counted.marginals)
+            self.labelled = link(program.goal, counted.codebook).at(counted.marginals)
+            self.least = self.by_labels(self.labelled, found.choice)
 
-            def by_labels(choice: search.MixtureWeights) -> tuple[float, float]:
-                v = own.rates_of(space.confusion(choice).counts)
-                return own.score_at(v), float(own.violation(v))
-
-            self.by_labels, self.least = by_labels, by_labels(found.choice)
+    def by_labels(self, program: Program, choice: search.MixtureWeights) -> tuple[float, float]:
+        """The score and the violation of a rule, counted by labels."""
+        v = program.rates_of(self.space.confusion(choice).counts)
+        return program.score_at(v), float(program.violation(v))
 
     def whole(self, atom: int) -> search.MixtureWeights:
         """A whole rule."""
@@ -252,9 +243,9 @@ class _Line:
         met = float(self.program.violation(v)) <= SATISFIED
         if not met or not self.program.score_at(v) >= self.floor:
             return False
-        if self.by_labels is None:
+        if self.labelled is None:
             return True
-        score, past = self.by_labels(self.whole(atom))
+        score, past = self.by_labels(self.labelled, self.whole(atom))
         return score >= tied(self.least[0]) and past <= max(SATISFIED, self.least[1])
 
     def starts(self) -> list[Atom]:
@@ -263,7 +254,7 @@ class _Line:
         out = [space.atoms[k] for k in used] if len(used) == 1 else []
         slopes = self.program.score.gradient(self.found.v)
         if np.isfinite(slopes).all():
-            out.append(space.pricer.atom(slopes))
+            out.append(space.atom_for(slopes))
         return out
 
     def last(self, start: Atom) -> Atom | None:
@@ -293,18 +284,16 @@ class _Line:
         for choice in choices:
             apart = np.abs(rows.distribution(self.space.rule(choice)) - plain).sum(axis=1)
             own = 0.5 * float(np.average(apart, weights=rows.rows.weight))
-            own -= _WORTH * min(self._score(choice) - self.found.value, 0.0)
+            score = self.program.score_at(self.space.features(choice))
+            own -= _WORTH * min(score - self.found.value, 0.0)
             if own < least:
                 best, least = choice, own
         return None if best is self.found.choice else best
 
-    def _score(self, choice: search.MixtureWeights) -> float:
-        return self.program.score_at(self.space.features(choice))
-
     def _matrices(self, atom: Atom) -> tuple[Floats, ...]:
         """What an atom multiplies scores with, its largest number one."""
         own = self._constant(atom.code) if atom.code is not None else atom
-        found = self.space.pricer.response(own)
+        found = self.space.response(own)
         size = max(float(np.abs(x).max(initial=0.0)) for x in found) or 1.0
         return tuple(x / size for x in found)
 
@@ -335,9 +324,9 @@ INF = float("inf")
 
 def search_rule(
     goal: Goal,
-    evidence: Evidence,
+    evidence: counts.Evidence,
     options: Options,
-    counted: Evidence | None = None,
+    counted: counts.Evidence | None = None,
     inwards: Floats | None = None,
     *,
     tried: bool = False,
@@ -358,8 +347,8 @@ def search_rule(
 
 def _space_of(
     goal: Goal,
-    evidence: Evidence,
-    counted: Evidence | None,
+    evidence: counts.Evidence,
+    counted: counts.Evidence | None,
     limits: search.Limits,
     soft: bool,
     solver: str = "auto",
@@ -367,8 +356,8 @@ def _space_of(
     """What rules over posteriors can do, and the program of a goal."""
     if counted is None:
         # Exactly the same for the same rows in any order, twice or with twice the weight.
-        evidence = in_order(evidence)
-        counted = merged(evidence)
+        evidence = counts.in_order(evidence)
+        counted = counts.merged(evidence)
         if soft:
             counted = counted.with_posteriors()
     program = link(goal, counted.codebook).at(counted.marginals)
@@ -379,7 +368,7 @@ def _space_of(
 
 
 def explored(
-    goal: Goal, evidence: Evidence, *, soft: bool, gap: float
+    goal: Goal, evidence: counts.Evidence, *, soft: bool, gap: float
 ) -> tuple[Achievable, Program]:
     """What rules over posteriors can do, rules for the goal among them, and its program."""
     space, program = _space_of(goal, evidence, None, search.Limits(_CALLS), soft)
@@ -408,12 +397,8 @@ def search_space(
                 limit=error.limit,
             ) from None
         space.limits.stop(error)
-        found = replace(
-            found,
-            method="the best single rule known",
-            stopped=space.limits.stopped,
-            draws=_NO_DRAWS,
-        )
+        known: dict[str, Any] = {"stopped": space.limits.stopped, "draws": _NO_DRAWS}
+        found = replace(found, method="the best single rule known", **known)
     if not found.choice:
         nearest = _nearest(space, program, options)
         if options.on_infeasible == "raise":
@@ -426,16 +411,11 @@ def search_space(
                 said = _of_posteriors(said, calibration)
             raise said
         return nearest
-    # A stationary point is the best one only where a bound is reached exactly.
-    near = (
-        search.SAME
-        if found.status == "stationary"
-        else max(_tolerance(program, options.tol), search.SAME)
-    )
+    near, spent = (max(_tolerance(program, x), search.SAME) for x in (options.tol, _SPENT))
+    if found.status == "stationary":  # the best one only where a bound is reached exactly
+        near = search.SAME
     if isinstance(space, Achievable) and not (tried or options.solver in ALGORITHMS):
-        spent = (
-            min(near, max(_tolerance(program, _SPENT), search.SAME)) if space.is_certain else -INF
-        )
+        spent = min(near, spent) if space.is_certain else -INF
         found = plainest(space, program, found, found.bound - spent)
     result = search.found_of(space, program, found, proved=near, solver=_name(options))
     search.warn_constant(space, program, result)
@@ -624,8 +604,7 @@ def _chosen(
     """What was found, with another choice perhaps."""
     known: search.Status = "stationary" if mixed.status == "stationary" else "feasible"
     if choice is not mixed.choice:
-        v = space.features(choice)
-        mixed = replace(mixed, choice=choice, v=v)
+        mixed = replace(mixed, choice=choice, v=space.features(choice))
     if not mixed.is_drawn and draws != _NO_DRAWS:
         draws = "no draws needed"
     return replace(mixed, status=known, draws=draws)

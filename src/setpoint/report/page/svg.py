@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from html import escape
 from importlib.resources import files
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree as ET
 
+from setpoint.report.facts import Picture
 from setpoint.report.numbers import cleaned
 
 if TYPE_CHECKING:
@@ -110,18 +111,10 @@ _LINE = 0.17
 
 _FONT = re.compile(r"\s*font-family:[^;]*;?")
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
-_REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 
-def drawn(
-    plot: Callable[[Any], object],
-    *,
-    size: tuple[float, float],
-    prefix: str,
-    description: str,
-    panels: bool = False,
-) -> str:
-    """What `plot` draws, as the text of one ``<svg>`` element."""
+def drawn(picture: Picture, number: int) -> str:
+    """A picture as the text of one ``<svg>`` element; the number makes its names its own."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
@@ -142,22 +135,19 @@ def drawn(
         # The browser has the letters that matplotlib's own font lacks.
         warnings.filterwarnings("ignore", r"Glyph \d+", UserWarning)
         warnings.filterwarnings("ignore", "Matplotlib currently does not support", UserWarning)
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=picture.size, layout="constrained")
         figure.patch.set_visible(False)
-        if panels:
-            plot(figure)
-        else:
-            plot(figure.subplots())
+        picture.plot(figure if picture.panels else figure.subplots())
         for ax in figure.axes:
             ax.patch.set_visible(False)
             locator = ax.xaxis.get_major_locator()
             if isinstance(locator, MaxNLocator):
                 locator.set_params(nbins=6)
-        _legend_below(figure, size)
+        _legend_below(figure, picture.size)
         figure.savefig(
             out, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type"))
         )
-    return _embedded(cleaned(out.getvalue()), prefix, description)
+    return _embedded(cleaned(out.getvalue()), f"p{number}-", picture.description)
 
 
 def _legend_below(figure: Figure, size: tuple[float, float]) -> None:
@@ -184,68 +174,44 @@ def _legend_below(figure: Figure, size: tuple[float, float]) -> None:
         )
 
 
+_LEFT_OUT = re.compile(
+    r"<metadata>.*?</metadata>|<defs>\s*<style.*?</defs>|(?<=>)\s+(?=<)", re.DOTALL
+)
+"""A style element would hold for the whole page."""
+
+_TAG = re.compile(r"<[a-z][^>]*>")
+_ATTRIBUTE = re.compile(r"\s(?:xlink:)?([\w-]+)=\"([^\"]*)\"")
+_NAMED = re.compile(r"(?<=#)[\w-]+|^[\w-]+$")
+_REFERENCE = re.compile(r"(?<=url\(#)[^)]+|(?<=href=\"#)[^\"]+")
+
+
 def _embedded(text: str, prefix: str, description: str) -> str:
-    root = ET.fromstring(text)
-    for parent in root.iter():
-        for child in list(parent):
-            # A style element would hold for the whole page.
-            if _plain(child.tag) in ("metadata", "style"):
-                parent.remove(child)
+    tags = _TAG.findall(text)
     # Numbered as they appear, those that nothing refers to left out.
-    found = dict.fromkeys(name for e in root.iter() for name in _references(e))
+    found = dict.fromkeys(name for tag in tags for name in _REFERENCE.findall(tag))
     names = {name: f"{prefix}{i}" for i, name in enumerate(found)}
-    for element in root.iter():
-        element.tag = _plain(element.tag)
-        element.attrib = _attributes(element, names)
-        if element.tag != "text" and not (element.text or "").strip():
-            element.text = None
-        if not (element.tail or "").strip():
-            element.tail = None
-    root.attrib = {
-        "viewBox": root.attrib["viewBox"],
-        "role": "img",
-        "aria-label": cleaned(description),
-    }
-    return ET.tostring(root, encoding="unicode")
 
-
-def _attributes(element: ET.Element, names: dict[str, str]) -> dict[str, str]:
-    out = {}
-    for name, value in element.attrib.items():
-        key = _plain(name)
-        if key == "id":
-            if value in names:
-                out[key] = names[value]
-        elif key == "href":
-            out[key] = f"#{names[value.removeprefix('#')]}"
-        elif key == "d":
-            out[key] = shorter(value)
+    def attribute(match: re.Match[str]) -> str:
+        key, value = match.groups()
+        if key == "id" and value not in names:
+            return ""
+        if key == "d":
+            value = shorter(value)
         elif key == "style":
-            out[key] = _FONT.sub("", _COLOUR.sub(_ink, _referred(value, names))).strip()
+            value = _FONT.sub("", _COLOUR.sub(_ink, value)).strip()
         elif key in ("x", "y", "transform"):
-            out[key] = rounded(value)
-        else:
-            out[key] = _referred(value, names)
-    return out
+            value = rounded(value)
+        return f' {key}="{_NAMED.sub(lambda m: names.get(m.group(), m.group()), value)}"'
 
-
-def _referred(value: str, names: dict[str, str]) -> str:
-    return _REFERENCE.sub(lambda match: f"url(#{names[match.group(1)]})", value)
-
-
-def _references(element: ET.Element) -> list[str]:
-    found = [n for v in element.attrib.values() for n in _REFERENCE.findall(v)]
-    found += [v.removeprefix("#") for k, v in element.attrib.items() if _plain(k) == "href"]
-    return found
+    text = _TAG.sub(lambda tag: _ATTRIBUTE.sub(attribute, tag.group()), text[text.index("<svg") :])
+    size = re.search(r'viewBox="[^"]+"', text)
+    assert size is not None
+    start = f'<svg {size.group()} role="img" aria-label="{escape(cleaned(description))}">'
+    return _LEFT_OUT.sub("", start + text[text.index(">") + 1 :])
 
 
 def _ink(match: re.Match[str]) -> str:
     return _INKS.get(match.group().lower(), match.group())
-
-
-def _plain(name: str) -> str:
-    """A name without its namespace; HTML knows SVG without."""
-    return name.rpartition("}")[2]
 
 
 # --- Templates: values become a page, every text escaped and clean --------------------------------
@@ -275,6 +241,7 @@ def rendered(template: str, values: Mapping[str, Any], room: str = _HERE) -> str
     # What matplotlib drew was escaped by it.
     environment.filters["drawn"] = Markup
     environment.filters["exact"] = ExactText
+    environment.filters["next"] = next
     style = "".join(_read("page.css", place) or "" for place in dict.fromkeys((_HERE, room)))
     return environment.get_template(template).render(style=Markup(style), **values)
 

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError, nearest
 from setpoint.goals import Goal, Label, Other
-from setpoint.tables import columns_named, note, value_named
-from setpoint.tasks.settings import FitSettings, check_values, values_of
+from setpoint.tables.notes import note
+from setpoint.tables.rows import columns_named, value_named
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from setpoint.blackbox import BlackBox
-    from setpoint.tables import Table, TableColumn
+    from setpoint.tables.model import TableModel
+    from setpoint.tables.table import Table, TableColumn
 
 
 # --- The rows of a table as a classifier and a goal take them -------------------------------------
@@ -153,6 +154,71 @@ def _values_of(name: str, goal: Goal) -> list[Label | Other]:
     return [value for m in goal.metrics for column, value in m.population.where if column == name]
 
 
+# --- Columns of numbers that a goal counts rows by, such as amounts -------------------------------
+
+
+def check_values(
+    table: Table, goal: Goal, target: str, dropped: Collection[str]
+) -> tuple[TableColumn, ...]:
+    """The columns by which a goal counts the rows that the model is fitted on."""
+    there = [str(name) for name in table.frame]
+    for name in goal.needs.measures.get(None, {}):
+        if name not in there:
+            raise InputError(
+                f"the goal counts rows by the column {name!r}, and {table.name} has none "
+                f"({nearest(name, there)})"
+            )
+        if name == target:
+            raise InputError(f"the goal counts rows by {name!r}, and that is the target")
+        if name in dropped:
+            raise InputError(
+                f"`drop`: the goal counts rows by {name!r}; name it with `sensitive` to keep it "
+                "from the model, and `decide_on=none` keeps the rule from looking at it"
+            )
+    return values_of(table, goal)
+
+
+def values_of(table: Table, goal: Goal, dataset: str | None = None) -> tuple[TableColumn, ...]:
+    """The columns by which a goal counts the rows of a table, checked.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from setpoint import Goal
+    >>> from setpoint.tables import Table
+    >>> goal = Goal.parse("maximize recall.weighted(amount)")
+    >>> [c.name for c in values_of(Table("a.csv", pd.DataFrame({"amount": [3.5, 2]})), goal)]
+    ['amount']
+    >>> values_of(Table("a.csv", pd.DataFrame({"amount": [3.5, -2]})), goal)
+    Traceback (most recent call last):
+    ...
+    setpoint.tables.kinds.TableError: a.csv: column 'amount', row 2: -2 is below 0, and the \
+goal weighs rows by it
+    """
+    from setpoint.tables import TableColumn, TableError, absent
+
+    out = []
+    for name, weighs in goal.needs.measures.get(dataset, {}).items():
+        if name not in table.frame:
+            raise TableError(f"{absent(table, [name])}; the goal counts rows by it")
+        why = "and the goal counts rows by it; write plain numbers, without units"
+        numbers = table.read(name, "number", why)
+        table.refuse_gaps(
+            numbers.is_null().to_numpy(),
+            f"value in column {name!r}, which the goal counts rows by",
+            "fill them in, or leave such rows out",
+        )
+        values = numbers.to_numpy()
+        if weighs and len(values) and values.min() < 0:
+            row = int((values < 0).argmax())
+            raise TableError(
+                f"{table.name}: column {name!r}, {table.place(row)}: {values[row]:g} is below 0, "
+                "and the goal weighs rows by it"
+            )
+        out.append(TableColumn(name, "number"))
+    return tuple(out)
+
+
 # --- What each column of a table is used for, according to what was asked for ---------------------
 
 
@@ -199,18 +265,18 @@ class ColumnRoles:
 
 
 def find_roles(
-    table: Table, goal: Goal, settings: FitSettings, others: Sequence[Table] = ()
+    table: Table, goal: Goal, asked: TableModel, others: Sequence[Table] = ()
 ) -> ColumnRoles:
     """What each column is used for."""
     from setpoint.tables import kinds_of, unusable
 
     there = [str(name) for name in table.frame]
-    target = settings.target
+    target = asked.target
     if target not in there:
         raise InputError(f"`target`: {table.name} has no column {target!r} "
                            f"({nearest(target, there)})")  # fmt: skip
-    sensitive = columns_named("sensitive", settings.sensitive, there, table.name)
-    dropped = columns_named("drop", settings.drop, there, table.name)
+    sensitive = columns_named("sensitive", asked.sensitive, there, table.name)
+    dropped = columns_named("drop", asked.drop, there, table.name)
     for name in goal.needs.columns.get(None, {}):
         if name not in there:
             raise InputError(
@@ -220,12 +286,12 @@ def find_roles(
     values = {c.name: c for c in check_values(table, goal, target, dropped)}
     hidden = {target: "the target"}
     scores = None
-    if settings.baseline is not None:
-        columns_named("baseline", [settings.baseline], there, table.name)
-        if settings.baseline_threshold is None:
-            hidden[settings.baseline] = "what the deployed model says"
+    if asked.baseline is not None:
+        columns_named("baseline", [asked.baseline], there, table.name)
+        if asked.baseline_threshold is None:
+            hidden[asked.baseline] = "what the deployed model says"
         else:
-            scores = _scores(table, settings, {*dropped, *sensitive, *goal.needs.names})
+            scores = _scores(table, asked, {*dropped, *sensitive, *goal.needs.names})
     of_goal = [name for name in goal.needs.names if name in there]
     hidden |= {name: "sensitive" for name in (*sensitive, *of_goal) if name not in hidden}
     for argument, names in (("drop", dropped), ("sensitive", sensitive)):
@@ -240,8 +306,8 @@ def find_roles(
     for name in goal.needs.columns.get(None, {}):
         if name == target:
             raise InputError(f"the goal compares groups of {name!r}, and that is the target")
-    decide = _decide_on(table, goal, settings, others)
-    for argument, used in {"decide_on": decide, "baseline": (settings.baseline,)}.items():
+    decide = _decide_on(table, goal, asked, others)
+    for argument, used in {"decide_on": decide, "baseline": (asked.baseline,)}.items():
         if target in used:
             raise InputError(f"`{argument}`: {target!r} is the target")
     hidden |= {name: "dropped" for name in dropped if name not in hidden}
@@ -255,8 +321,8 @@ def find_roles(
     features = tuple(values.get(c.name, c) for c in features)
     kinds = values | {c.name: c for c in features}
     decides_on = tuple(kinds.get(name) or kind_by_goal(name, goal, table) for name in decide)
-    metric_columns = () if settings.metric is None else find_metric_columns(settings.metric, table)
-    groups = _surrogate_groups(table, settings)
+    metric_columns = () if asked.metric is None else find_metric_columns(asked.metric, table)
+    groups = _surrogate_groups(table, asked)
     return ColumnRoles(features, decides_on, hidden, left_out, scores, metric_columns, groups)
 
 
@@ -282,7 +348,7 @@ def find_metric_columns(
     return tuple(kinds.get(n) or kinds_of(table.frame[[n]])[0] for n in metric.columns)
 
 
-def _surrogate_groups(table: Table, settings: FitSettings) -> tuple[str | dict[str, Any], ...]:
+def _surrogate_groups(table: Table, asked: TableModel) -> tuple[str | dict[str, Any], ...]:
     """Columns, and values of columns as the table has them."""
     from setpoint.inputs import MOST_LEVELS
     from setpoint.tables import conform, kinds_of
@@ -290,7 +356,7 @@ def _surrogate_groups(table: Table, settings: FitSettings) -> tuple[str | dict[s
     option = "surrogate_groups"
     there = [str(name) for name in table.frame]
     out: list[str | dict[str, Any]] = []
-    for text in settings.surrogate_groups:
+    for text in asked.surrogate_groups:
         name, equals, value = text.partition("=")
         if text in there or not equals:
             for column in columns_named(option, [text], there, table.name):
@@ -316,13 +382,13 @@ def _surrogate_groups(table: Table, settings: FitSettings) -> tuple[str | dict[s
     return tuple(out)
 
 
-def _scores(table: Table, settings: FitSettings, taken: Collection[str]) -> TableColumn:
+def _scores(table: Table, asked: TableModel, taken: Collection[str]) -> TableColumn:
     """The column of the deployed model's scores."""
     from setpoint.tables import kinds_of
 
-    name = settings.baseline
+    name = asked.baseline
     assert name is not None
-    if name == settings.target:
+    if name == asked.target:
         raise InputError(f"`baseline`: {name!r} is the target")
     if name in taken:
         raise InputError(
@@ -340,20 +406,20 @@ def _scores(table: Table, settings: FitSettings, taken: Collection[str]) -> Tabl
 
 
 def _decide_on(
-    table: Table, goal: Goal, settings: FitSettings, others: Sequence[Table]
+    table: Table, goal: Goal, asked: TableModel, others: Sequence[Table]
 ) -> tuple[str, ...]:
     """The columns that the rule may look at; they have to be in every table."""
-    if settings.choice.trains:
+    if asked.choice.trains:
         return ()
-    if settings.decide_on is None:
+    if asked.decide_on is None:
         # Where rows of other data sets count, the rule looks at no numbers.
         numbers = () if goal.needs.datasets else goal.needs.measures.get(None, {})
         wanted = sorted({*goal.needs.columns.get(None, {}), *numbers})
         return tuple(name for name in wanted if all(name in t.frame for t in others))
     there = [str(name) for name in table.frame]
-    if settings.decide_on == ("none",) and "none" not in there:
+    if asked.decide_on == ("none",) and "none" not in there:
         return ()
-    return tuple(sorted(columns_named("decide_on", settings.decide_on, there, table.name)))
+    return tuple(sorted(columns_named("decide_on", asked.decide_on, there, table.name)))
 
 
 # --- Rows to fit on and rows held out -------------------------------------------------------------
@@ -385,22 +451,22 @@ class HoldoutSplit:
 def hold_out(
     whole: TableRows,
     parts: Mapping[str, TableRows],
-    settings: FitSettings,
+    asked: TableModel,
     name: str,
     by: Any = None,
 ) -> tuple[HoldoutSplit, dict[str, HoldoutSplit]]:
     """A table and the further data sets, each in two."""
-    held = _drawn(whole.y, whole.n_rows, settings, name) if by is None else held_by(by, settings)
+    held = _drawn(whole.y, whole.n_rows, asked, name) if by is None else held_by(by, asked)
     first = HoldoutSplit(whole, held)
     out: dict[str, HoldoutSplit] = {}
     for dataset, part in parts.items():
         earlier = {name: first} | {f"the data set {other}": made for other, made in out.items()}
-        made, among = _beside(part, earlier, settings)
+        made, among = _beside(part, earlier, asked)
         if among:
             side = "held out where those are"
-            if settings.confidence is not None:
+            if asked.promise is not None:
                 side = "and certify, or are held out, where those do"
-            elif settings.test_size == 0:
+            elif asked.share_held_out == 0:
                 side = "what is counted on them was trained on"
             note(
                 f"{dataset}: {made.shared:,} of its {counted(part.n_rows)} are rows of "
@@ -410,14 +476,15 @@ def hold_out(
     return first, out
 
 
-def held_by(by: Any, settings: FitSettings) -> NDArray[np.bool_]:
+def held_by(by: Any, asked: TableModel) -> NDArray[np.bool_]:
     """Which rows are held out where all rows of a value are on one side.
 
     Examples
     --------
     >>> import pandas as pd
+    >>> from setpoint.tables import TableModel
     >>> days = pd.Series(pd.to_datetime(["2024-01-01", "2024-03-01", "2024-02-01", "2024-01-01"]))
-    >>> held_by(days, FitSettings("y", test_size=0.25, test_by="day")).tolist()
+    >>> held_by(days, TableModel("f1", target="y", test_by="day")).tolist()
     [False, True, False, False]
     """
     import numpy as np
@@ -425,30 +492,30 @@ def held_by(by: Any, settings: FitSettings) -> NDArray[np.bool_]:
     n_gone = int(by.isna().sum())
     if n_gone:
         raise InputError(
-            f"`test_by`: {counted(n_gone)} have no value in column {settings.test_by!r}; fill them "
+            f"`test_by`: {counted(n_gone)} have no value in column {asked.test_by!r}; fill them "
             "in, or leave such rows out"
         )
     codes, values = by.factorize(sort=True)
     sizes = np.bincount(codes, minlength=len(values))
     if len(values) < 2:
         raise InputError(
-            f"`test_by`: column {settings.test_by!r} holds one value only, and rows of one value "
+            f"`test_by`: column {asked.test_by!r} holds one value only, and rows of one value "
             "are on one side; name another column, or hold rows out by lot"
         )
     order = np.arange(len(values))[::-1]
     if by.dtype.kind != "M":
-        order = np.random.default_rng(settings.random_state).permutation(len(values))
+        order = np.random.default_rng(asked.random_state).permutation(len(values))
     # As many values as come nearest to the share, one at least, and never all.
     share = np.cumsum(sizes[order]) / len(by)
-    n = 1 + int(np.abs(share[:-1] - settings.test_size).argmin())
+    n = 1 + int(np.abs(share[:-1] - asked.share_held_out).argmin())
     return np.isin(codes, order[:n])
 
 
 def hold_out_with(
-    whole: TableRows, validation: TableRows, settings: FitSettings, name: str
+    whole: TableRows, validation: TableRows, asked: TableModel, name: str
 ) -> tuple[HoldoutSplit, HoldoutSplit]:
     """A table to train on, and the one that a metric is measured on, each in two."""
-    second = HoldoutSplit(validation, _drawn(validation.y, validation.n_rows, settings, name))
+    second = HoldoutSplit(validation, _drawn(validation.y, validation.n_rows, asked, name))
     twin = _twins(whole, validation)
     held = (twin >= 0) & second.held[twin]
     if held.all():
@@ -462,7 +529,7 @@ def hold_out_with(
 
 
 def _beside(
-    part: TableRows, earlier: Mapping[str, HoldoutSplit], settings: FitSettings
+    part: TableRows, earlier: Mapping[str, HoldoutSplit], asked: TableModel
 ) -> tuple[HoldoutSplit, list[str]]:
     """A data set in two, and the names of the tables that share rows with it."""
     import numpy as np
@@ -478,7 +545,7 @@ def _beside(
             held[found] = earlier[name].held[twin[found]]
             left &= ~found
     y = None if part.y is None else part.y[left]
-    held[left] = _drawn(y, int(left.sum()), settings, None)
+    held[left] = _drawn(y, int(left.sum()), asked, None)
     if held.all():  # nothing to train on: then these rows are held out nowhere
         held[:] = False
         for name, twin in twins.items():
@@ -486,23 +553,23 @@ def _beside(
     return HoldoutSplit(part, held, int((~left).sum())), among
 
 
-def _drawn(y: Any, n_rows: int, settings: FitSettings, name: str | None) -> NDArray[np.bool_]:
+def _drawn(y: Any, n_rows: int, asked: TableModel, name: str | None) -> NDArray[np.bool_]:
     """Which rows are held out; none where a data set is too small for that."""
     import numpy as np
     from sklearn.model_selection import train_test_split
 
     held = np.zeros(n_rows, dtype=bool)
-    if settings.test_size == 0:
+    if asked.share_held_out == 0:
         return held
     if y is not None and n_rows:
         found, counts = np.unique(y, return_counts=True)
-        n_test = int(np.ceil(settings.test_size * n_rows))
+        n_test = int(np.ceil(asked.share_held_out * n_rows))
         if counts.min() < 2 or min(n_test, n_rows - n_test) < len(found):
             if name is not None:
                 few = found.tolist()[int(counts.argmin())]
                 if found.dtype.kind in "iuf" and len(found) > _MANY:
                     raise InputError(
-                        f"{name}: column {settings.target!r} is a number with {len(found)} values, "
+                        f"{name}: column {asked.target!r} is a number with {len(found)} values, "
                         f"and class {few} has {counts.min()} of {n_rows} rows; a target has "
                         "classes: make some, or name another column with `target`"
                     )
@@ -515,9 +582,9 @@ def _drawn(y: Any, n_rows: int, settings: FitSettings, name: str | None) -> NDAr
     if n_rows > 1:
         _, chosen = train_test_split(
             np.arange(n_rows),
-            test_size=settings.test_size,
+            test_size=asked.share_held_out,
             stratify=y,
-            random_state=settings.random_state,
+            random_state=asked.random_state,
         )
         held[chosen] = True
     return held

@@ -1,31 +1,26 @@
-"""What a fit on a table gives, what there is to say of it, and its pages."""
+"""What there is to say of a fit on a table, and its pages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from setpoint.goals import Const, Goal
 from setpoint.parameters import SATISFIED
-from setpoint.tables import note, step, warnings_as_notes
-from setpoint.tasks.roles import ColumnRoles, counted
-from setpoint.tasks.settings import FitSettings
+from setpoint.tables.notes import note, step, warnings_as_notes
+from setpoint.tables.roles import ColumnRoles, counted
 
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox
     from setpoint.explorer import Explorer
     from setpoint.guarantees import (
-        Guarantee,
         NotCertifiable,
     )
-    from setpoint.report import GoalReport, Header, OperatingPoints
+    from setpoint.report import Header, OperatingPoints
     from setpoint.search import Frontier, InfeasibleError
-    from setpoint.tables import Table, TableModel
-    from setpoint.tasks.roles import TableRows
-
-
-# --- What a fit on a table gives: the classifier, how it was judged -------------------------------
+    from setpoint.tables.model import TableModel
+    from setpoint.tables.table import Table
 
 
 @dataclass(frozen=True)
@@ -37,96 +32,41 @@ class RowCounts:
     shared: int = 0
 
 
-@dataclass(frozen=True)
-class FittedTable:
-    """A classifier and how it was judged."""
+# --- Which rows a report of a fit is on, in words -------------------------------------------------
 
-    classifier: Any
-    report: GoalReport
-    held_out: GoalReport | None
-    classes: Mapping[str, int]
-    n_fitted: int
-    n_held_out: int
-    settings: FitSettings
-    roles: ColumnRoles
-    about: Sequence[tuple[str, list[str]]] = ()
-    cautions: Sequence[str] = ()
-    profile: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    datasets: Mapping[str, RowCounts] = field(default_factory=dict)
-    validation: RowCounts | None = None
-    name: str = ""
-    certify_on: str = ""
-    held: TableRows | None = None
 
-    @property
-    def model(self) -> TableModel:
-        """What is stored, and predicts the rows of tables."""
-        from setpoint.goals import Goal
-        from setpoint.tables import TableModel
+def certifying(fitted: TableModel) -> str:
+    """The rows that certify."""
+    assert fitted.guarantee is not None
+    rows = counted(fitted.guarantee.rows)
+    return f"{rows} of {fitted.certify_on}" if fitted.certify_on else f"{rows} set apart"
 
-        meant = self.judged.goal  # later months are judged by it, not by the margin on top
-        return TableModel(
-            self.classifier,
-            self.roles.columns,
-            self.settings.target,
-            Goal.parse(self.report.goal).needs.datasets,
-            tuple(line for _, lines in self.about for line in lines),
-            judge_by=None if meant == self.report.goal else meant,
-            profile=self.profile,
-            held_out=self.held_out,
-            fitted_rows=self.n_fitted,
-        )
 
-    @property
-    def guarantee(self) -> Guarantee | None:
-        """What is promised on new rows; None where nothing was asked for."""
-        return self.report.guarantee
+def judged_on(fitted: TableModel) -> str:
+    """The rows held out, or else those of the other report."""
+    if fitted.held_out is None:
+        return chosen_on(fitted)
+    out = counted(fitted.n_held_out) + " held out"
+    if fitted.validation is not None:
+        out += f" of {fitted.name}"
+    for name, rows in fitted.datasets.items():
+        if not rows.held_out:
+            out += f", and on the {counted(rows.fitted)} of {name}, not held out"
+    return out
 
-    @property
-    def certifying(self) -> str:
-        """The rows that certify, in words."""
-        assert self.guarantee is not None
-        rows = counted(self.guarantee.rows)
-        return f"{rows} of {self.certify_on}" if self.certify_on else f"{rows} set apart"
 
-    @property
-    def judged(self) -> GoalReport:
-        """The report that decides: on the rows that certify, on those held out, or the other."""
-        if self.held_out is None or self.guarantee is not None:
-            return self.report
-        return self.held_out
-
-    @property
-    def where(self) -> str:
-        """The rows held out in words, or else those of `report`."""
-        if self.held_out is None:
-            return self.chosen_on
-        out = counted(self.n_held_out) + " held out"
-        if self.validation is not None:
-            out += f" of {self.name}"
-        for name, rows in self.datasets.items():
-            if not rows.held_out:
-                out += f", and on the {counted(rows.fitted)} of {name}, not held out"
-        return out
-
-    @property
-    def candidates(self) -> list[dict[str, Any]]:
-        """What a training tried, the best first; empty where it is one way."""
-        return list(getattr(self.classifier, "candidates_", ()))
-
-    @property
-    def chosen_on(self) -> str:
-        """The rows of `report` in words."""
-        if self.guarantee is not None:
-            return self.certifying
-        n = self.report.counts.n_rows
-        if self.validation is not None:
-            return f"the {n:,} rows of {self.name} by which the model was chosen"
-        if not self.settings.choice.trains or self.report.search.folds:
-            return f"{n:,} rows, by cross-validation"
-        if n >= self.n_fitted:  # and those of further data sets
-            return f"the {n:,} rows that the model was trained on"
-        return f"the {n:,} rows by which the model was chosen"
+def chosen_on(fitted: TableModel) -> str:
+    """The rows that the rule was chosen on, or that certify."""
+    if fitted.guarantee is not None:
+        return certifying(fitted)
+    n = fitted.report.counts.n_rows
+    if fitted.validation is not None:
+        return f"the {n:,} rows of {fitted.name} by which the model was chosen"
+    if not fitted.choice.trains or fitted.report.search.folds:
+        return f"{n:,} rows, by cross-validation"
+    if n >= (fitted.fitted_rows or 0):  # and those of further data sets
+        return f"the {n:,} rows that the model was trained on"
+    return f"the {n:,} rows by which the model was chosen"
 
 
 # --- Sentences on the data and the model of a fit, for its page -----------------------------------
@@ -139,25 +79,24 @@ _NOUNS = {"linear": "A linear model", "mlp": "A network with three layers of 64"
 def about_fit(
     table: Table,
     others: Mapping[str, Table],
-    fitted: FittedTable,
+    fitted: TableModel,
     validation: Table | None = None,
 ) -> list[tuple[str, list[str]]]:
     """Sections of the page: a title and sentences."""
-    settings = fitted.settings
     n_rows, n_columns = table.frame.shape
     classes = ", ".join(f"{label} ({n:,} rows)" for label, n in fitted.classes.items())
     data = [
         f"{n_rows:,} rows and {n_columns:,} columns from {table.name}",
-        f"The target is {settings.target}: {classes}",
+        f"The target is {fitted.target}: {classes}",
     ]
     if fitted.validation is not None:
         data.append(_validated(fitted))
     elif fitted.held_out is not None:
         data.append(
-            f"{fitted.n_held_out:,} rows, drawn with seed {settings.random_state} in the "
+            f"{fitted.n_held_out:,} rows, drawn with seed {fitted.random_state} in the "
             "proportions of "
             f"the classes, were held out; the model and its rule come from the other "
-            f"{fitted.n_fitted:,}"
+            f"{fitted.fitted_rows:,}"
         )
     if fitted.guarantee is not None:
         data.append(_certified(fitted))
@@ -181,29 +120,28 @@ def about_fit(
     return sections
 
 
-def about_model(fitted: FittedTable) -> list[str]:
+def about_model(fitted: TableModel) -> list[str]:
     """Sentences on the model: what it is, and what it looks at."""
     from setpoint.tables import described
 
-    settings, roles, clf = fitted.settings, fitted.roles, fitted.classifier
-    choice = settings.choice
+    roles, clf, choice = fitted.roles, fitted.classifier, fitted.choice
     if choice.trains:
         model = [
             _NOUNS[choice.model]
-            + f", trained for the goal by {choice.solver}, seed {settings.random_state}"
+            + f", trained for the goal by {choice.solver}, seed {fitted.random_state}"
         ]
         inner = clf.preprocessor
     else:
         chosen = getattr(clf, "choice_", None)
         name = choice.model if chosen is None else f"{chosen.chosen}, chosen under the goal"
-        model = [f"The model inside is {name}, with seed {settings.random_state}"]
+        model = [f"The model inside is {name}, with seed {fitted.random_state}"]
         inner = clf.estimator if chosen is None else clf.estimator_
     parts = dict(getattr(inner, "named_estimators_", {"": inner}))  # of a mean each
     for name, part in parts.items():
         said = described(part, roles.features, dict(roles.left_out))
         model += [f"For {name}: {line}" if name else line for line in said if line not in model]
-    if settings.metric is not None:
-        model.append(_metric(settings.metric))
+    if fitted.metric is not None:
+        model.append(_metric(fitted.metric))
     groups: dict[str, list[str]] = {}
     for name, why in roles.hidden.items():
         groups.setdefault(why, []).append(name)
@@ -212,7 +150,7 @@ def about_model(fitted: FittedTable) -> list[str]:
     if roles.scores is not None:
         model.append(
             f"The deployed model's scores, {roles.scores.name}, are one more feature; it decides "
-            f"positive from {settings.baseline_threshold:g} on"
+            f"positive from {fitted.baseline_threshold:g} on"
         )
     if roles.decides_on:
         names = [c.name for c in roles.decides_on]
@@ -220,21 +158,21 @@ def about_model(fitted: FittedTable) -> list[str]:
     return model
 
 
-def _validated(fitted: FittedTable) -> str:
+def _validated(fitted: TableModel) -> str:
     """Where a metric was measured that was not measured on the training rows."""
-    settings, rows = fitted.settings, fitted.validation
+    rows = fitted.validation
     assert rows is not None
     line = f"The metric was measured on {rows.fitted:,} rows of {fitted.name}"
     if rows.held_out:
         line += (
-            f"; {rows.held_out:,} others, drawn with seed {settings.random_state} in the "
+            f"; {rows.held_out:,} others, drawn with seed {fitted.random_state} in the "
             "proportions of "
             "the classes, were held out"
         )
-    return f"{line}; the model was trained on {fitted.n_fitted:,} rows"
+    return f"{line}; the model was trained on {fitted.fitted_rows:,} rows"
 
 
-def _certified(fitted: FittedTable) -> str:
+def _certified(fitted: TableModel) -> str:
     """Which rows certify."""
     assert fitted.guarantee is not None
     n = counted(fitted.guarantee.rows)
@@ -253,14 +191,14 @@ def _metric(metric: BlackBox) -> str:
     return f"The metric {metric.name}, of which {better} is better, is given {', '.join(given)}"
 
 
-def _tried(fitted: FittedTable) -> list[str]:
+def _tried(fitted: TableModel) -> list[str]:
     """The best of each method, the one that was taken first."""
     from setpoint.report import number
 
     named = fitted.report.objective.text
     lines = [
         "The best model of each method with its best threshold, counted on "
-        f"{fitted.chosen_on}; the first was taken"
+        f"{chosen_on(fitted)}; the first was taken"
     ]
     for found in fitted.candidates:
         line = f"{found['method']}: {named} = {number(found['objective'])}"
@@ -291,7 +229,7 @@ def noted_suspects(table: Table, target: str, roles: ColumnRoles) -> list[str]:
 
 
 def write_page(
-    fitted: FittedTable, path: Any, header: Header, frontiers: tuple[Frontier, ...] = ()
+    fitted: TableModel, path: Any, header: Header, frontiers: tuple[Frontier, ...] = ()
 ) -> None:
     """Write the page of a fit."""
     from setpoint.report import Frontiers, TextSection
@@ -301,7 +239,7 @@ def write_page(
     report.to_html(path, held_out=fitted.held_out, about=about, header=header)
 
 
-def costs_of_constraints(fitted: FittedTable) -> tuple[Frontier, ...]:
+def costs_of_constraints(fitted: TableModel) -> tuple[Frontier, ...]:
     """What each constraint costs, where there is a method that says so."""
     from setpoint.plugin import frontier
 
@@ -379,7 +317,7 @@ def goals_near(error: InfeasibleError, goal: Goal) -> list[Goal]:
     return [replace(goal, constraints=moved)] if bounds else []
 
 
-def explore_fit(fitted: FittedTable) -> Explorer:
+def explore_fit(fitted: TableModel) -> Explorer:
     """The explorer of a fit: bounds move on the rows of the fit, those held out check."""
     held = fitted.held
     apart = {} if held is None else {"X": held.X, "y": held.y, **held.sides()}

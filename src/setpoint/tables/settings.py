@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,7 @@ from setpoint.solvers import (
 )
 
 if TYPE_CHECKING:
-    from setpoint.blackbox import BlackBox
-    from setpoint.tables import Table, TableColumn
+    from setpoint.tables.model import TableModel
 
 
 # --- Solvers by name: the family that each belongs to ---------------------------------------------
@@ -236,86 +235,37 @@ def _surrogates(values: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(values))
 
 
-# --- What a fit on a table is asked for beside its goal, as one value -----------------------------
-
-
-@dataclass(frozen=True)
-class FitSettings:
-    """What was asked for beside the goal; names of columns as they were written."""
-
-    target: str
-    pos_label: Any = None
-    choice: SolverChoice = field(default_factory=SolverChoice)
-    sensitive: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    decide_on: tuple[str, ...] | None = None
-    baseline: str | None = None
-    baseline_threshold: float | None = None
-    randomized: bool = False
-    test_size: float = 0.25
-    test_by: str | None = None
-    random_state: int = 0
-    metric: BlackBox | None = None
-    surrogate_groups: tuple[str, ...] = ()
-    confidence: Confidence | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("sensitive", "drop", "decide_on", "surrogate_groups"):
-            value = getattr(self, name)
-            if isinstance(value, str):  # one column
-                object.__setattr__(self, name, (value,))
-            elif value is not None:
-                object.__setattr__(self, name, tuple(value))
-
-    @property
-    def deployed(self) -> Any:
-        """The deployed model as classifiers take it: a column, with a threshold of scores."""
-        if self.baseline is None or self.baseline_threshold is None:
-            return self.baseline
-        from setpoint.inputs import Deployed
-
-        return Deployed(self.baseline, self.baseline_threshold)
-
-
 # --- What is to hold on new rows, as it was asked for ---------------------------------------------
 
 
 def promise_of(
-    goal: Goal,
-    confidence: float | None,
-    *,
-    judge_by: Any = None,
-    certify_on: Any = None,
-    certification_size: float | None = None,
-    uncertified: str | None = None,
-    strict: bool = False,
+    goal: Goal, model: TableModel, certify_on: Any, given: dict[str, Any]
 ) -> Confidence | None:
     """The promise as classifiers take it; None where there is to be none."""
+    confidence = model.confidence
+    if isinstance(confidence, Confidence):
+        return confidence
     if confidence is not None and not goal.constraints:
         what = "a metric without a formula" if goal.is_blackbox else f"'{goal}'"
         raise InputError(
             f"`confidence` promises that constraints hold on new rows, and {what} has none: "
             "add one, such as 'subject to recall >= 0.9', or leave `confidence` out"
         )
-    own = any(c.confidence is not None for c in goal.constraints)
-    if confidence is None and not own:
-        given = {
-            "certify_on": certify_on, "certification_size": certification_size,
-            "uncertified": uncertified, "strict": strict or None,
-        }  # fmt: skip
-        for argument, value in given.items():
-            if value is not None:
+    if confidence is None and all(c.confidence is None for c in goal.constraints):
+        for argument, value in {"certify_on": certify_on, **given}.items():
+            if value is not None and value is not False:
                 raise InputError(
                     f"`{argument}`: there is nothing to certify; say how confidently with "
                     "`confidence=0.95`, or leave it out"
                 )
         return None
-    if judge_by is not None:
+    if model.judge_by is not None:
         raise InputError(
             "`judge_by` is for a margin that is put into `goal` by hand; with a confidence "
             "the bounds of `goal` are certified, and the margin is found: leave it out"
         )
-    if certify_on is not None and certification_size is not None:
+    size = given.get("certification_size")
+    if certify_on is not None and size is not None:
         raise InputError(
             "`certification_size` is a share of the table, and `certify_on` names the rows that "
             "certify; leave one of them out"
@@ -327,78 +277,7 @@ def promise_of(
         )
     return Confidence(
         confidence,
-        certification_size="auto" if certification_size is None else certification_size,
-        on_uncertified="nearest" if uncertified == "nearest" else "raise",
-        strict=strict,
+        certification_size="auto" if size is None else size,
+        on_uncertified="nearest" if given.get("uncertified") == "nearest" else "raise",
+        strict=bool(given.get("strict")),
     )
-
-
-# --- Columns of numbers that a goal counts rows by, such as amounts -------------------------------
-
-
-def check_values(
-    table: Table, goal: Goal, target: str, dropped: Collection[str]
-) -> tuple[TableColumn, ...]:
-    """The columns by which a goal counts the rows that the model is fitted on."""
-    there = [str(name) for name in table.frame]
-    for name in goal.needs.measures.get(None, {}):
-        if name not in there:
-            raise InputError(
-                f"the goal counts rows by the column {name!r}, and {table.name} has none "
-                f"({nearest(name, there)})"
-            )
-        if name == target:
-            raise InputError(f"the goal counts rows by {name!r}, and that is the target")
-        if name in dropped:
-            raise InputError(
-                f"`drop`: the goal counts rows by {name!r}; name it with `sensitive` to keep it "
-                "from the model, and `decide_on=none` keeps the rule from looking at it"
-            )
-    return values_of(table, goal)
-
-
-def values_of(table: Table, goal: Goal, dataset: str | None = None) -> tuple[TableColumn, ...]:
-    """The columns by which a goal counts the rows of a table, checked.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from setpoint import Goal
-    >>> from setpoint.tables import Table
-    >>> goal = Goal.parse("maximize recall.weighted(amount)")
-    >>> [c.name for c in values_of(Table("a.csv", pd.DataFrame({"amount": [3.5, 2]})), goal)]
-    ['amount']
-    >>> values_of(Table("a.csv", pd.DataFrame({"amount": [3.5, -2]})), goal)
-    Traceback (most recent call last):
-    ...
-    setpoint.tables.kinds.TableError: a.csv: column 'amount', row 2: -2 is below 0, and the \
-goal weighs rows by it
-    """
-    from setpoint.tables import TableColumn, TableError, absent
-
-    out = []
-    for name, weighs in goal.needs.measures.get(dataset, {}).items():
-        if name not in table.frame:
-            raise TableError(f"{absent(table, [name])}; the goal counts rows by it")
-        numbers, row = table.read(name, "number")
-        if numbers is None:
-            found = table.column(name)[row].as_py()
-            raise TableError(
-                f"{table.name}: column {name!r}, {table.place(row)}: {found!r} is not a number, "
-                "and the goal counts rows by it; write plain numbers, without units"
-            )
-        table.refuse_infinite({name: numbers})
-        table.refuse_gaps(
-            numbers.is_null().to_numpy(),
-            f"value in column {name!r}, which the goal counts rows by",
-            "fill them in, or leave such rows out",
-        )
-        values = numbers.to_numpy()
-        if weighs and len(values) and values.min() < 0:
-            row = int((values < 0).argmax())
-            raise TableError(
-                f"{table.name}: column {name!r}, {table.place(row)}: {values[row]:g} is below 0, "
-                "and the goal weighs rows by it"
-            )
-        out.append(TableColumn(name, "number"))
-    return tuple(out)
