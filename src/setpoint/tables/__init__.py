@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         write_infeasible_page,
         write_page,
     )
-    from setpoint.tables.counted import evaluate_tables, pilot_of_table, solve_tables
+    from setpoint.tables.counting import evaluate_tables, pilot_of_table, solve_tables
     from setpoint.tables.features import (
         LEARNERS,
         auto_model_for,
