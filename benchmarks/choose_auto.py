@@ -34,7 +34,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 
 from setpoint import PlugInClassifier, evaluate, solve
-from setpoint.plugin.fit.candidates import candidates_of, encoder_for
+from setpoint.judging.candidates import candidates_of, encoder_for
 
 F1 = "maximize f1"
 EQUAL = f"{F1} subject to predicted_rate.difference(sex) <= 0.05"

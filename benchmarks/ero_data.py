@@ -16,6 +16,7 @@ import functools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,12 @@ from setpoint import ExactPenaltyClassifier, Goal
 from setpoint.estimators import linear_scores, transformed
 from setpoint.inputs import CheckedTable, two_classes
 from setpoint.penalty import Tradeoff
-from setpoint.penalty.classifier import prepare, train_linear
+from setpoint.penalty.classifier import prepare
 from setpoint.penalty.losses import Stage
 from setpoint.penalty.problem import Cut, best_cut
 from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows
+from setpoint.penalty.solvers import train_linear
+from setpoint.search import Limits
 from setpoint.solvers import solver_of
 
 LEVEL = 0.8
@@ -156,9 +159,11 @@ def outcomes(
     data = CheckedTable(y_a, None, {}, None, a)
     started = time.perf_counter()
     solver = solver_of(estimator.solver, "penalty")
-    plan, preprocessor, _ = prepare(
-        estimator, solver, Goal.parse(goal), data, two_classes(y_a, pos_label=1), 0
-    )
+    given = SimpleNamespace(
+        goal=Goal.parse(goal), solver=solver, trained_on=data, key=0,
+        classes=two_classes(y_a, pos_label=1),
+    )  # fmt: skip
+    plan, preprocessor, _ = prepare(estimator, given, Limits())
     pool = Watched(**{f.name: getattr(plan.pool, f.name) for f in fields(Pool)})
     plan = replace(plan, pool=pool, stages=stages or plan.stages)
     train_linear(plan, getattr(solver, "polish", False) and stages is None)

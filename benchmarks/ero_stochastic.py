@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from dataclasses import fields, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,14 @@ from cma_data import quiet, verdict
 from ero_data import PROBLEMS
 
 from setpoint import ExactPenaltyClassifier, Goal
-from setpoint.estimators import build, needed
+from setpoint.estimators.modules import build, needed
 from setpoint.inputs import CheckedTable, two_classes
 from setpoint.penalty import GoalLoss
-from setpoint.penalty.classifier import prepare, train_linear
+from setpoint.penalty.classifier import prepare
 from setpoint.penalty.network import train_network
 from setpoint.penalty.selection import Pool, TrainingPlan
+from setpoint.penalty.solvers import train_linear
+from setpoint.search import Limits
 from setpoint.solvers import Minibatches, Sigmoid, solver_of
 
 SOLVERS = {
@@ -63,7 +66,10 @@ def prepared(goal: str, X: np.ndarray, y: np.ndarray, **options: Any) -> Trainin
     solver = solver_of(estimator.solver, "penalty")
     data = CheckedTable(y, None, {}, None, X)
     classes = two_classes(y, pos_label=1)
-    return prepare(estimator, solver, Goal.parse(goal), data, classes, 0)[0]
+    given = SimpleNamespace(
+        goal=Goal.parse(goal), solver=solver, trained_on=data, classes=classes, key=0
+    )
+    return prepare(estimator, given, Limits())[0]
 
 
 # ---------------------------------------------------------------------- what it loses

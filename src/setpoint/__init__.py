@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # `as` says that a name is public; `__all__` has the same names
     from setpoint.blackbox import BlackBox as BlackBox
     from setpoint.blackbox import MetricError as MetricError
-    from setpoint.comparing import ModelComparison as ModelComparison
-    from setpoint.comparing import compare as compare
     from setpoint.counts import Confusion as Confusion
     from setpoint.counts import Evidence as Evidence
     from setpoint.errors import GoalError as GoalError
@@ -47,6 +45,8 @@ if TYPE_CHECKING:  # `as` says that a name is public; `__all__` has the same nam
     from setpoint.guarantees import NotCertifiable as NotCertifiable
     from setpoint.inputs import Dataset as Dataset
     from setpoint.inputs import Deployed as Deployed
+    from setpoint.judging import ModelComparison as ModelComparison
+    from setpoint.judging import compare as compare
     from setpoint.online import ExpiredWarning as ExpiredWarning
     from setpoint.online import OnlineFClassifier as OnlineFClassifier
     from setpoint.penalty import ExactPenaltyClassifier as ExactPenaltyClassifier

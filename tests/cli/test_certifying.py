@@ -339,11 +339,11 @@ def test_ctrl_c_while_certifying(shell, folder, tmp_path):
     code = (
         "import logging, os, signal, sys\n"
         "from setpoint.cli import main\n"
-        "import setpoint.estimators.fit.opening\n"
+        "import setpoint.estimators.opening\n"
         "logging.getLogger('setpoint.compiled').disabled = True\n"  # that it compiles, if it does
         "def stopped(*args, **kwargs):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "sys.modules['setpoint.estimators.fit.opening'].certified = stopped\n"
+        "sys.modules['setpoint.estimators.opening'].certified = stopped\n"
         "main(sys.argv[1:])\n"
     )
     command, env = shell

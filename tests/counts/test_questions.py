@@ -14,11 +14,14 @@ READERS = {
     "blackbox/binding.py",
     # Rows that certify are split off, and named by what they hold.
     "guarantees/certifying.py",
-    "estimators/fit/splitting.py",
+    "estimators/linear_rule.py",
+    # Rows that are shown, or watched one by one.
+    "estimators/by_rule.py",
+    "estimators/monitoring.py",
     "plugin/fit/fitting.py",
     # Rows that are shown, or judge a candidate, are split off likewise.
     "plugin/exploring.py",
-    "plugin/fit/race.py",
+    "judging/judge.py",
     # Which of some equally good rules departs from the argmax least.
     "plugin/solvers/searching.py",
     "plugin/fit/crossfit.py",
@@ -27,7 +30,7 @@ READERS = {
     "ramp/selection.py",
 }
 ROOMS = (
-    "blackbox", "estimators/fit", "guarantees", "plugin", "program", "ramp", "report", "search",
+    "blackbox", "estimators", "guarantees", "plugin", "program", "ramp", "report", "search",
 )  # fmt: skip
 
 

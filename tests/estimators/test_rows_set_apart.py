@@ -9,7 +9,7 @@ from setpoint.estimators import (
     content_of,
     same_content,
 )
-from setpoint.estimators.fit.splitting import split_kinds
+from setpoint.estimators.opening import split_kinds
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.05, 0.95), st.booleans())

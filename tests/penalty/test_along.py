@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from penalty import oracle
 from setpoint import Goal
 from setpoint.penalty import Tradeoff
-from setpoint.penalty.evolution import contenders
+from setpoint.penalty.solvers import contenders
 
 ALL = {**oracle.GOALS, **oracle.OTHERS, "FPOR, hard": "maximize recall subject to precision >= 1"}
 seeds = st.integers(0, 2**32 - 1)
@@ -57,7 +57,7 @@ def test_all_of_them_contend_where_nothing_is_known(seed, weighted, digits):
 @given(seed=seeds, weighted=st.booleans(), least=st.sampled_from([0.0, 10.0]))
 def test_the_best_contends(kind, seed, weighted, least):
     rows = line(seed, n=400, digits=6, weighted=weighted)
-    with patch("setpoint.penalty.evolution._FEW", 100):
+    with patch("setpoint.penalty.solvers._FEW", 100):
         check_the_best_contends(kind, rows, least)
 
 

@@ -13,14 +13,14 @@ import pytest
 
 from penalty.networks import Enough, after, outcome, plan_of, ring
 from setpoint.inputs import CheckpointError
-from setpoint.penalty.classifier import train_linear
 from setpoint.penalty.network import train_network
 from setpoint.penalty.problem import Cut, Lifted
 from setpoint.penalty.selection import Checkpoint, pool_state, restore_pool
+from setpoint.penalty.solvers import train_linear
 from thinning import thinned
 
 torch = pytest.importorskip("torch", reason="networks need torch")
-safetensors = pytest.importorskip("safetensors", reason="checkpoints are safetensors files")
+safetensors = pytest.importorskip("safetensors", reason="networks are safetensors files")
 nn = torch.nn
 
 TESTS = Path(__file__).parents[1]
@@ -137,7 +137,7 @@ def test_notes_of_stages_that_ended_stay(path):
 
 
 def test_linear_models_go_on_between_stages(path, monkeypatch):
-    monkeypatch.setattr("setpoint.penalty.evolution._ROUNDS", ((9, 20), (3, 20)))
+    monkeypatch.setattr("setpoint.penalty.solvers._ROUNDS", ((9, 20), (3, 20)))
     whole, ticks = small(), []
     train_linear(whole, polished=True)
     train_linear(small(tick=lambda: ticks.append(1)), polished=True)
@@ -257,7 +257,7 @@ def test_other_files_are_refused_and_left(path):
     with pytest.raises(CheckpointError, match="is not a checkpoint; it was left as it is"):
         train_network(small(), "mlp", Checkpoint(path, SETTINGS))
     assert path.read_bytes() == before
-    save_file({"weight": np.zeros(3)}, path, {"setpoint checkpoint": "7"})
+    path.write_bytes(b"setpoint checkpoint 7 0123\n")
     with pytest.raises(CheckpointError, match="in format 7"):
         Checkpoint(path, SETTINGS).read()
     with pytest.raises(CheckpointError, match="is a folder; a checkpoint is a file"):

@@ -180,7 +180,7 @@ def test_time_is_up(monkeypatch):
 
 @pytest.mark.parametrize("after", [0, 30])
 def test_interrupted(monkeypatch, after):
-    from setpoint.penalty import classifier as linear
+    from setpoint.penalty import solvers as linear
 
     calls = itertools.count()
     plain = linear.linear_scores

@@ -9,7 +9,7 @@ from setpoint import Confidence, ExactPenaltyClassifier
 from setpoint.estimators import (
     open_fit,
 )
-from setpoint.penalty import classifier as linear
+from setpoint.penalty import solvers as linear
 from setpoint.penalty.selection import AtMargins
 from setpoint.solvers import Minibatches, Portfolio
 

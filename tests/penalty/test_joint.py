@@ -5,9 +5,9 @@ import pytest
 
 from setpoint import Goal
 from setpoint.penalty import Tradeoff
-from setpoint.penalty.classifier import train_linear
 from setpoint.penalty.losses import JointPenalty, RefreshBatch, sigmoid, stages_of, tie, untied
 from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows
+from setpoint.penalty.solvers import train_linear
 from setpoint.solvers import EroAdam
 
 FORMS = pytest.mark.parametrize("reformulation", ["inequality", "equality"])

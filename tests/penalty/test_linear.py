@@ -9,9 +9,9 @@ from penalty import oracle
 from setpoint import Goal
 from setpoint.estimators import linear_scores
 from setpoint.penalty import Tradeoff
-from setpoint.penalty.classifier import train_linear
 from setpoint.penalty.losses import stages_of
 from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows
+from setpoint.penalty.solvers import train_linear
 from setpoint.solvers import solver_of, solvers_of
 from thinning import thinned
 

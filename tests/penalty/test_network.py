@@ -62,7 +62,7 @@ def test_training_descends(solver):
 
 
 def test_linear_module_is_near_what_all_rows_at_once_give():
-    from setpoint.penalty.classifier import train_linear
+    from setpoint.penalty.solvers import train_linear
 
     X, y = ring(800)
     whole = plan_of(X, y, goal="maximize f1", solver="cross-entropy")

@@ -21,8 +21,8 @@ from sklearn.tree import DecisionTreeClassifier
 import setpoint
 from setpoint import PlugInClassifier, load_model, save_model, solve
 from setpoint.errors import GoalError, InputError, InputTypeError
-from setpoint.plugin import BOOSTING
-from setpoint.plugin.fit.candidates import LIGHTGBM, ModelChoice, candidates_of
+from setpoint.judging import BOOSTING, ModelChoice, candidates_of
+from setpoint.judging.candidates import LIGHTGBM
 from setpoint.report import GoalReport
 from setpoint.search import StoppedWarning, limits
 from setpoint.solvers import ColumnGeneration, HoldOut, ModelResponse, SearchLimits
@@ -98,6 +98,27 @@ def test_a_fit_a_fold_and_one_more(rows, counted):
     fits = [name for name, _, _ in FITS]
     assert sorted(map(fits.count, ("bayes", "noise", "logistic"))) == [5, 5, 6]
     assert fits.count(clf.choice_.chosen) == 6
+
+
+def test_of_many_rows_a_sample_says_which_models_go_on(rows, counted, monkeypatch):
+    monkeypatch.setattr("setpoint.plugin.fit.race._MANY", 600)
+    monkeypatch.setattr("setpoint.plugin.fit.race._SAMPLE", 0.2)
+    monkeypatch.setattr("setpoint.plugin.fit.race._FEWEST", 10)
+    clf = PlugInClassifier(counted, GOAL).fit(*rows)
+    *behind, chosen = sorted(clf.choice_.tried, key=lambda one: one.folds)
+    assert chosen.name == clf.choice_.chosen != "noise"
+    assert {one.folds for one in behind} == {0}
+    assert sorted(n for name, n, _ in FITS) == [120] * 3 + [480] * 5 + [600]
+    assert all(name == chosen.name for name, n, _ in FITS if n > 120)
+    words = "noise: behind on a sample of the rows, and not fitted on all."
+    assert words in clf.choice_.lines()
+    alone = PlugInClassifier(counted[chosen.name], GOAL).fit(*rows)
+    assert clf.goal_report_.entries == alone.goal_report_.entries
+    FITS.clear()
+    monkeypatch.setattr("setpoint.plugin.fit.race._FEWEST", 300)  # too few of a class
+    assert all(one.folds == 5 for one in PlugInClassifier(counted, GOAL).fit(*rows).choice_.tried)
+    fits = [name for name, _, _ in FITS]
+    assert sorted(map(fits.count, ("bayes", "noise", "logistic"))) == [5, 5, 6]
 
 
 def test_each_is_judged_by_the_rule_of_its_own_scores(rows):
@@ -224,8 +245,8 @@ def test_each_model_of_the_table_takes_such_frames(rows):
 def test_few_rounds_are_the_first_of_many(rows, kinds, monkeypatch):
     if kinds is LIGHTGBM:
         pytest.importorskip("lightgbm")
-    monkeypatch.setattr("setpoint.plugin.fit.candidates.LIGHTGBM", kinds)
-    monkeypatch.setattr("setpoint.plugin.fit.candidates.find_spec", lambda _: True)
+    monkeypatch.setattr("setpoint.judging.candidates.LIGHTGBM", kinds)
+    monkeypatch.setattr("setpoint.judging.candidates.find_spec", lambda _: True)
     frame, y = frame_of(rows)
     clf = PlugInClassifier("auto", "maximize f1", cv=FOLDS, random_state=0)
     found = {one.name: one.value for one in clf.fit(frame, y).choice_.tried}

@@ -10,7 +10,7 @@ from setpoint.goals import Goal
 from setpoint.inputs import CheckedData, GivenRows, classes_of
 from setpoint.plugin import Options
 from setpoint.plugin.fit.crossfit import left_out
-from setpoint.plugin.fit.race import Judge
+from setpoint.plugin.fit.race import judge_by_rules
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 PRECISE = "maximize recall subject to precision >= 0.6"
@@ -20,7 +20,7 @@ def judge_of(goal, s, *, options=None, decide_on="auto", **given):
     goal = Goal.parse(goal)
     rows = GivenRows(len(s.y), s.y, given.get("sample_weight"), {"g": s.g}, s.deployed)
     inputs = CheckedData.check(goal, classes_of(s.y), {None: rows}, decide_on)
-    return Judge(inputs) if options is None else Judge(inputs, options)
+    return judge_by_rules(inputs) if options is None else judge_by_rules(inputs, options)
 
 
 def scored(judge, name, scores):
@@ -192,7 +192,7 @@ def test_three_classes():
     y = np.argmax(X + rng.normal(size=X.shape), axis=1)
     goal = Goal.parse("maximize macro_f1 subject to recall.min() >= 0.3")
     inputs = CheckedData.check(goal, classes_of(y), {None: GivenRows(360, y)}, None)
-    judge = Judge(inputs, Options(evidence="soft"))
+    judge = judge_by_rules(inputs, Options(evidence="soft"))
     posteriors = LogisticRegression().fit(X, y).predict_proba(X)
     good, blind = scored(judge, "good", posteriors), scored(judge, "blind", posteriors[::-1])
     assert good.value > blind.value
@@ -207,7 +207,7 @@ def test_data_sets_of_their_own():
     )
     rows = {None: GivenRows(300, s.y), "new": GivenRows(200, None)}
     inputs = CheckedData.check(goal, classes_of(s.y), rows, None)
-    judge = Judge(inputs)
+    judge = judge_by_rules(inputs)
     found = judge.of_scores("one", {None: s.scores, "new": new.scores})
     wanted = evaluate(
         goal, s.y, found.decided[None], datasets={"new": (None, found.decided["new"])}, pos_label=1

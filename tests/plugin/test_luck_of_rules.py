@@ -11,7 +11,7 @@ from plugin.test_judging import PRECISE, judge_of, scored
 from setpoint import evaluate, solve
 from setpoint.goals import Const, Goal
 from setpoint.inputs import CheckedData, GivenRows, classes_of
-from setpoint.plugin.fit.race import Judge
+from setpoint.plugin.fit.race import judge_by_rules
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 
@@ -100,7 +100,7 @@ def test_columns_of_values_take_the_errors_of_the_sides():
     goal = Goal.parse('maximize profit(tp="amount", fp=-2) subject to precision >= 0.6')
     given = GivenRows(n, y, None, {"amount": rng.random(n) * 5})
     inputs = CheckedData.check(goal, classes_of(y), {None: given}, None)
-    judge = Judge(inputs)
+    judge = judge_by_rules(inputs)
     pair = [scored(judge, str(k), 1.2 * y + rng.normal(size=n)) for k in (0, 1)]
     said = [judge.of_decisions(x.name, x.decided) for x in pair]
     alone, gain = judge.difference(*said), judge.difference(*pair)
@@ -130,7 +130,7 @@ def test_columns_of_values_take_the_errors_of_the_sides():
 def test_what_cannot_be_distinguished_from_the_best(goal, best, other, tied):
     y, goal = (np.arange(1000) < 400).astype(int), Goal.parse(goal)
     inputs = CheckedData.check(goal, classes_of(y), {None: GivenRows(1000, y)}, None)
-    judge = Judge(inputs)
+    judge = judge_by_rules(inputs)
     found = []
     for right, wrong in (best, other):
         decided = np.zeros(1000, int)

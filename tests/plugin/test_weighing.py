@@ -80,7 +80,7 @@ def test_a_search_that_fails_means_soft_evidence(monkeypatch):
     def fails(*_):
         raise UnfinishedError(UNSOLVED)
 
-    monkeypatch.setattr(weighing, "held_out", fails)
+    monkeypatch.setattr("setpoint.judging.trials.held_out", fails)
     report = solve("macro_f1", TIED, np.arange(30) % 3).report
     assert report.search.evidence == "soft"
     assert "soft evidence, as cross-validation failed (a linear program" in report.search.why

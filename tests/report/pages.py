@@ -7,8 +7,8 @@ import numpy as np
 
 from plugin.samples import sample
 from setpoint import Deployed, PlugInClassifier, compare, evaluate, solve
-from setpoint.comparing.result import document_of
 from setpoint.goals import Goal
+from setpoint.judging.result import document_of
 from setpoint.report import (
     Counts,
     Entry,

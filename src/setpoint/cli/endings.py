@@ -206,7 +206,8 @@ def _infeasible(error: InfeasibleError, consequence: str) -> Ending:
     """What is reachable where no rule meets the goal: words, a page, plain values."""
     from setpoint.guarantees import NotCertifiable
 
-    goal, page = error.goal, shell.current().page
+    page: Page | None = shell.current().page
+    goal = error.goal if page is None else page.goal
     assert goal is not None
     path = None if page is None else page.path
     near = [str(one) for one in goals_near(error, goal)]
@@ -254,6 +255,7 @@ class Page:
     command: str
     judging: str
     cautions: Sequence[str]
+    goal: Goal
     files: Mapping[str, Any] | None = None
 
     def header(self, judge_by: str = "") -> Header:

@@ -29,7 +29,7 @@ from setpoint.goals import Goal, as_goal
 from setpoint.tables import TableFile, certifying, chosen_on, judged_on, note, training_solver
 
 if TYPE_CHECKING:
-    from setpoint.tables import TableModel, Tables
+    from setpoint.tables import TableModel
 
 
 # --- What ``setpoint fit`` and ``setpoint train`` print: as text, and as JSON ---------------------
@@ -109,6 +109,13 @@ def fit_dict(goal: Goal, fitted: TableModel) -> dict[str, Any]:
 # --- What ``setpoint fit`` and ``setpoint train`` do with their options ---------------------------
 
 
+def _worded(report: Any) -> Any:
+    """A report whose warnings name the options of the shell."""
+    if report is None:
+        return None
+    return replace(report, warnings=tuple(map(shell.in_shell_words, report.warnings)))
+
+
 _PARAMETERS = (
     "target", "pos_label", "confidence", "judge_by", "sensitive", "drop", "decide_on", "baseline",
     "randomized", "test_size", "test_by", "solver", "estimator", "random_state",
@@ -127,7 +134,9 @@ def _fit(
     **asked: Any,
 ) -> Ending:
     """Fit on tables in memory, write and print."""
-    from setpoint.tables import TableModel, read_tables
+    from setpoint.cli.choose import explore_infeasible, write_explorer
+    from setpoint.search import InfeasibleError
+    from setpoint.tables import TableModel, explore_fit, fit_tables, read_tables
 
     given = {name: asked.pop(name) for name in _PARAMETERS if name in asked}
     reading, files = asked.pop("reading"), asked.pop("datasets")
@@ -136,55 +145,29 @@ def _fit(
     }
     tables: dict[str, Any] = {name: TableFile(path, **reading) for name, path in apart.items()}
     skip = asked.pop("skip_unlabelled")
-    wanted = TableModel(goal if own is None else own, parameters=asked, **given)
+    fitted = TableModel(goal if own is None else own, parameters=asked, **given)
     source = TableFile(data, **reading)
-    read = read_tables(wanted, source, datasets=files, skip_unlabelled=skip, **tables)
+    read = read_tables(fitted, source, datasets=files, skip_unlabelled=skip, **tables)
     paths: dict[str, Any] = {"data": data, "model": new, "report": report, **apart}
     paths["datasets"] = {name: file.path for name, file in files.items()}
     paths |= {} if explore is None else {"explore": explore}
-    return _finish(wanted, read, data, new, report, explore, paths)
-
-
-def _worded(report: Any) -> Any:
-    """A report whose warnings name the options of the shell."""
-    if report is None:
-        return None
-    return replace(report, warnings=tuple(map(shell.in_shell_words, report.warnings)))
-
-
-def _finish(
-    fitted: TableModel,
-    read: Tables,
-    data: str,
-    model: str,
-    report: str | None,
-    explore: str | None,
-    paths: dict[str, Any],
-) -> Ending:
-    """Fit and write."""
-    from setpoint.cli.choose import explore_infeasible, write_explorer
-    from setpoint.search import InfeasibleError
-    from setpoint.tables import explore_fit, fit_tables
-
-    session, goal = shell.current(), read.goal
     again: dict[str, str | None] = {"goal": "{goal}", "judge_by": None}
     held_out = again if fitted.share_held_out > 0 else again | {"test_size": None}
-    page = session.page = Page(
-        report, data, model, command_text(**again), command_text(**held_out), fitted.cautions,
-        paths,
+    page = shell.current().page = Page(
+        report, data, new, command_text(**again), command_text(**held_out), fitted.cautions,
+        read.goal, paths,
     )  # fmt: skip
     try:
         fit_tables(fitted, read)
     except InfeasibleError as error:
-        error.goal = goal
         if explore is not None:
-            explore_infeasible(error, goal, explore, page)
+            explore_infeasible(error, read.goal, explore, page)
         raise
     fitted.report, fitted.held_out = _worded(fitted.report), _worded(fitted.held_out)
     write_fit(fitted, page)
     if explore is not None:
         try:
-            write_explorer(explore_fit(fitted), explore, model, data)
+            write_explorer(explore_fit(fitted), explore, new, data)
         except InputError as why:
             note(f"{explore} was not written: {why}")
     guarantee = fitted.guarantee
@@ -193,13 +176,13 @@ def _finish(
         margin = "" if guarantee is not None else page.with_margin(fitted.judged, fitted.report)
         moved = [] if explore is None else [f"Bounds are moved by hand on {explore}."]
         found = shell.in_shell_words(fit_text(fitted, margin))
-        return "\n".join([found, wrote(model=model, page=report), *moved])
+        return "\n".join([found, wrote(model=new, page=report), *moved])
 
     code = code_of(fitted.judged)
     if guarantee is not None:
         code = shell.SHOWN if guarantee.state == "certified" else shell.FAILED
     reports = {"fitted": fitted.report, "held_out": fitted.held_out}
-    return Ending(text, fit_dict(goal, fitted), code, reports, files=paths)
+    return Ending(text, fit_dict(read.goal, fitted), code, reports, files=paths)
 
 
 # --- ``setpoint fit`` and ``setpoint train`` ------------------------------------------------------

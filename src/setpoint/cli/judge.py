@@ -29,7 +29,7 @@ from setpoint.tables import TableFile, only_one_stdin, step, warnings_as_notes
 if TYPE_CHECKING:
     import pandas as pd
 
-    from setpoint.comparing import ModelComparison
+    from setpoint.judging import ModelComparison
     from setpoint.report import Entry
     from setpoint.tables import Table
 
@@ -252,7 +252,7 @@ def compare(
             found.to_html(report, header=header)
 
     def text() -> str:
-        from setpoint.comparing import headline, lines_of
+        from setpoint.judging import headline, lines_of
         from setpoint.report import printed
 
         words, mark = headline(found), len(found.verdict)
@@ -280,7 +280,7 @@ def _changed(found: ModelComparison, table: Table) -> pd.DataFrame:
 
 def _compared(found: ModelComparison) -> dict[str, Any]:
     """A comparison for JSON."""
-    from setpoint.comparing import accepted
+    from setpoint.judging import accepted
 
     pair = found.pairs["B"]
     return {

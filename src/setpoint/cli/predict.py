@@ -397,29 +397,24 @@ def solve(
     positive one. If no rule meets the goal, it says what is reachable and writes no rule.
     """
     from setpoint.inputs import refers_to_positive
-    from setpoint.search import InfeasibleError
     from setpoint.tables import solve_tables
 
     wanted, session = as_goal(goal), shell.current()
     if exact and tol is not None:
         raise click.UsageError("--exact and --tol: passes end at the one or at the other")
     name = tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1:,} more"
-    page = session.page = Page(report, name, "", command_text(goal="{goal}"), "", ())
+    page = session.page = Page(report, name, "", command_text(goal="{goal}"), "", (), wanted)
     passes: list[str] = []
-    try:
-        with shell.progress("counting the rows") as tell:
+    with shell.progress("counting the rows") as tell:
 
-            def watch(done: object) -> None:
-                passes.append(str(done))
-                tell(passes[-1], True)
+        def watch(done: object) -> None:
+            passes.append(str(done))
+            tell(passes[-1], True)
 
-            found, name = solve_tables(
-                tables, wanted, decide_on=decide_on or None, tol=tol, exact=exact,
-                watch=watch, **asked,
-            )  # fmt: skip
-    except InfeasibleError as error:
-        error.goal = wanted
-        raise
+        found, name = solve_tables(
+            tables, wanted, decide_on=decide_on or None, tol=tol, exact=exact,
+            watch=watch, **asked,
+        )  # fmt: skip
     solved = found.report
     positive, rows = solved.counts.positive, f"{solved.counts.n_rows:,} rows"
     if positive is not None and asked["pos_label"] is None and refers_to_positive(wanted):

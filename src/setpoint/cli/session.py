@@ -130,7 +130,12 @@ def message_of(error: BaseException) -> str:
     "unexpected KeyError: 'x'; setpoint --debug COMMAND shows where"
     """
     if isinstance(error, click.ClickException):
-        return _usage(error)
+        out, context = error.format_message(), getattr(error, "ctx", None)
+        if isinstance(error, click.NoSuchOption) and error.option_name in _GROUPS:
+            out = f"there is no option {error.option_name}. {_GROUP}"
+        if isinstance(error, click.UsageError) and context is not None:
+            out = f"{out.rstrip('.')}; see {context.command_path} --help"
+        return out
     if isinstance(error, SetpointError):
         text = in_shell_words(error.finding)
         if isinstance(error, MetricError) and "pos_label" in str(error):  # scikit-learn takes 1
@@ -148,16 +153,6 @@ def message_of(error: BaseException) -> str:
     text = " ".join(str(error).split())
     kind = type(error).__name__
     return f"unexpected {kind}{': ' if text else ''}{text}; setpoint --debug COMMAND shows where"
-
-
-def _usage(error: click.ClickException) -> str:
-    out = error.format_message()
-    if isinstance(error, click.NoSuchOption) and error.option_name in _GROUPS:
-        out = f"there is no option {error.option_name}. {_GROUP}"
-    context = getattr(error, "ctx", None)
-    if isinstance(error, click.UsageError) and context is not None:
-        out = f"{out.rstrip('.')}; see {context.command_path} --help"
-    return out
 
 
 # --- What one run of a command has done so far: for its last words --------------------------------

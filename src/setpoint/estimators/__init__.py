@@ -14,21 +14,6 @@ if TYPE_CHECKING:
     from setpoint.estimators.batch import check_at_most
     from setpoint.estimators.by_rule import UnknownGroupWarning, explorer_on
     from setpoint.estimators.explanation import ExplainedRow, Explanation
-    from setpoint.estimators.fit.opening import (
-        FitData,
-        check_ranges,
-        decide,
-        given_rows,
-        heard,
-        open_fit,
-        promised,
-    )
-    from setpoint.estimators.fit.splitting import (
-        content_of,
-        rows_key,
-        same_content,
-        split_scored,
-    )
     from setpoint.estimators.linear_rule import (
         AsFloats,
         Fold,
@@ -39,10 +24,24 @@ if TYPE_CHECKING:
         linear_scores,
         most_models,
         order_in_words,
+        split_scored,
         transformed,
     )
     from setpoint.estimators.modules import Progress
     from setpoint.estimators.monitoring import Alarm, Monitor, MonitorDisplay
+    from setpoint.estimators.opening import (
+        FitData,
+        check_ranges,
+        content_of,
+        decide,
+        given_rows,
+        heard,
+        open_fit,
+        promised,
+        rows_key,
+        same_content,
+        split_kinds,
+    )
     from setpoint.estimators.persistence import (
         TRUSTED_TYPES,
         ModelFileError,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from setpoint.array_types import Bools, Codes, Floats
 from setpoint.counts import Evidence
 from setpoint.errors import InputError
-from setpoint.estimators import FitData, Progress, decide, heard, open_fit
+from setpoint.estimators import FitData, Progress, decide, heard, open_fit, split_kinds
 from setpoint.estimators.base import GoalClassifier, SearchParameters, atomic_fit
 from setpoint.goals import Goal, require_plain
+from setpoint.guarantees import Certification, Promise, check_enough, monotone_constraints, tests_on
 from setpoint.inputs import (
     CheckedData,
     CheckedTable,
@@ -306,6 +308,48 @@ def _positions(index: Any, n_rows: int) -> NDArray[np.int64]:
     if len(odd):
         raise InputError(f"`cv`: a split names row {odd[0]}, and X has {n_rows:,} rows")
     return at
+
+
+# --- Certification of rules over scores that are there already ------------------------------------
+
+
+_SCORED_KEY = 0x5C0BED
+SHARE = 0.7
+"""Of the rows that certify, where rules are found on the others and no model is fitted."""
+
+
+def split_scored(
+    linked: LinkedGoal,
+    evidence: Evidence,
+    table: CheckedTable | None,
+    confidence: Confidence,
+    *,
+    whole: bool = True,
+    blocks: Codes | None = None,
+) -> tuple[Evidence, Certification, CheckedTable | None]:
+    """The rows that rules are found on, and the certification on the others."""
+    tests = tests_on(Promise.of(linked, confidence), evidence)
+    check_enough(tests, evidence.rows, confidence)
+    if whole and monotone_constraints(evidence, tests):
+        return evidence, Certification(confidence, lambda _: evidence, table=table), table
+    share = confidence.certification_size
+    # Of rows sorted by score the same places would be the same ranks in every draw of the data.
+    seeds = [
+        crc32(np.ascontiguousarray(part).tobytes())
+        for part in (evidence.scores, evidence.rows.true)
+    ]
+    rng = np.random.default_rng([_SCORED_KEY, *seeds])
+    chosen = split_kinds(
+        evidence.rows.kind, blocks, SHARE if share == "auto" else float(share), rng
+    )
+    first, second = (evidence.take(np.flatnonzero(part)) for part in (~chosen, chosen))
+    parts: list[CheckedTable | None] = [table, table]
+    if table is not None:
+        own = replace(table, X=None).counted
+        mine = chosen[: len(own.labels)]
+        parts = [own.take(np.flatnonzero(mine == side)) for side in (False, True)]
+
+    return first, Certification(confidence, lambda _: second, table=parts[1]), parts[0]
 
 
 # --- What binary classifiers share that train a model and accept by a score -----------------------

@@ -8,7 +8,7 @@ any model is fitted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import InitVar, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -64,10 +64,11 @@ class GivenRows:
     sensitive_features: Any = None
     baseline: Any = None
     X: Any = None
-    beside: InitVar[tuple[Any, str] | None] = None
+    beside: tuple[Any, str] | None = None  # what takes the place of X, until rows are in order
 
-    def __post_init__(self, beside: tuple[Any, str] | None) -> None:
-        like = (self.X, "X") if beside is None else beside
+    def __post_init__(self) -> None:
+        like = (self.X, "X") if self.beside is None else self.beside
+        object.__setattr__(self, "beside", None)
         if index_of(like[0]) is None:  # by position, as y is; the others have y's order
             own, like = index_of(self.y), (self.y, "y")
             others = () if own is None else (self.sample_weight, self.sensitive_features)

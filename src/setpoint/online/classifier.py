@@ -238,10 +238,7 @@ class OnlineFClassifier(GoalClassifier):
         rows = self._as_rows(X, reset=engine is None)
         if engine is None:
             self._check_random_state()
-            declared = self.classes if classes is None else classes
-            engine = begin(
-                self, self.n_features_in_, first_classes(self.goal, y, declared, self.pos_label)
-            )
+            engine = self._begin(y, self.classes if classes is None else classes)
         elif classes is not None:
             check_same_classes(classes, self.classes_)
         codes = as_codes(y, engine.labels, n_rows_of(rows))
@@ -283,12 +280,7 @@ class OnlineFClassifier(GoalClassifier):
                 "a stream that begins with predict needs `classes` in the constructor"
             )
         rows = self._as_rows(X, reset=engine is None)
-        if engine is None:
-            engine = begin(
-                self,
-                self.n_features_in_,
-                first_classes(self.goal, None, self.classes, self.pos_label),
-            )
+        engine = self._begin(None, self.classes) if engine is None else engine
         engine.waiting.check_new(names)
         _, decided = engine.score(rows)
         self._keep(engine)
@@ -433,6 +425,10 @@ class OnlineFClassifier(GoalClassifier):
             )
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
+
+    def _begin(self, y: Any, classes: Any) -> Engine:
+        first = first_classes(self.goal, y, classes, self.pos_label)
+        return begin(self, self.n_features_in_, first)
 
     def _keep(self, engine: Engine) -> None:
         self.engine_, self.classes_, self.positive_ = engine, engine.classes, engine.labels[1]

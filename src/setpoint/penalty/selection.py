@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.counts import Evidence, cutoffs
 from setpoint.errors import InputError, SetpointError
-from setpoint.estimators import FitData, Training, linear_scores, modules, most_models
+from setpoint.estimators import FitData, Training, linear_scores, modules, most_models, skops_io
 from setpoint.goals import Goal, Metric
 from setpoint.guarantees import (
     Promise,
@@ -331,10 +331,9 @@ class PenaltyTraining(Training):
 # --- Where a training stands ----------------------------------------------------------------------
 
 
-_FORMAT = "3"
-_TUPLES = {t.__name__: t for t in (Coefficients, Cut, Lifted, TracePoint, TrainedCandidate)}
-
-Arrays = dict[str, NDArray[Any]]
+_HEAD = "setpoint checkpoint "
+_FORMAT = "4"
+_TUPLES = (Coefficients, Cut, Lifted, TracePoint, TrainedCandidate)
 
 
 class Checkpoint:
@@ -358,7 +357,8 @@ class Checkpoint:
         self, path: str | os.PathLike[str], settings: Mapping[str, Any], every: float = 60.0
     ) -> None:
         self.path, self.every = Path(path), every
-        self.settings: dict[str, Any] = json.loads(json.dumps(dict(settings), default=_plain))
+        plain = json.dumps(dict(settings), default=lambda x: x.item())  # numbers of NumPy
+        self.settings: dict[str, Any] = json.loads(plain)
         self._written = time.monotonic()
         check_writable(self.path)
 
@@ -369,37 +369,36 @@ class Checkpoint:
 
     def write(self, state: Mapping[str, Any]) -> None:
         """Replace the file."""
-        arrays: Arrays = {}
-        text = json.dumps(_encoded(dict(state), arrays))
-        settings = json.dumps(self.settings)
-        metadata = {"setpoint checkpoint": _FORMAT, "settings": settings, "state": text}
-        metadata["checksum"] = _checksum(settings, text, arrays)
-        atomic_write(self.path, modules.needed("safetensors.numpy").save(arrays, metadata))
+        data = skops_io().dumps({"settings": self.settings, "state": dict(state)})
+        head = f"{_HEAD}{_FORMAT} {blake2b(data, digest_size=16).hexdigest()}\n"
+        atomic_write(self.path, head.encode() + data)
         self._written = time.monotonic()
 
     def read(self) -> dict[str, Any] | None:
         """What was written last; None where there is no file. The file is left as it is."""
         if not self.path.exists():
             return None
-        metadata, arrays = self._opened()
-        if "setpoint checkpoint" not in metadata:
+        head, _, data = self.path.read_bytes().partition(b"\n")
+        if not head.startswith(_HEAD.encode()):
             raise CheckpointError(
                 f"{self.path} is not a checkpoint; it was left as it is", path=self.path
             )
-        if metadata["setpoint checkpoint"] != _FORMAT:
+        written, _, digest = head.decode("utf-8", "replace").removeprefix(_HEAD).partition(" ")
+        if written != _FORMAT:
             raise CheckpointError(
-                f"{self.path} is a checkpoint in format {metadata['setpoint checkpoint']}, and "
-                f"this setpoint reads format {_FORMAT}",
+                f"{self.path} is a checkpoint in format {written}, and this setpoint reads format "
+                f"{_FORMAT}",
                 path=self.path,
             )
-        settings, text = metadata.get("settings", ""), metadata.get("state", "")
-        if metadata.get("checksum") != _checksum(settings, text, arrays):
+        if digest != blake2b(data, digest_size=16).hexdigest():
             raise CheckpointError(
                 f"{self.path} is damaged: its checksum does not fit", path=self.path
             )
-        self._check_settings(json.loads(settings))
-        out: dict[str, Any] = _decoded(json.loads(text), arrays)
-        return out
+        trusted = [f"{t.__module__}.{t.__qualname__}" for t in _TUPLES]
+        found: dict[str, Any] = skops_io().loads(data, trusted=trusted)
+        check_settings(self.path, found["settings"], self.settings)
+        state: dict[str, Any] = found["state"]
+        return state
 
     def remove(self) -> None:
         """The training is over; what killed trainings left half written goes as well."""
@@ -408,24 +407,7 @@ class Checkpoint:
             if part.name.startswith(f"{self.path.name}."):
                 part.unlink(missing_ok=True)
 
-    def _opened(self) -> tuple[dict[str, str], Arrays]:
-        error = modules.needed("safetensors").SafetensorError
-        try:
-            with modules.needed("safetensors").safe_open(self.path, framework="np") as file:
-                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-                return file.metadata() or {}, arrays
-        except (error, OSError, TypeError, AttributeError) as why:
-            raise CheckpointError(
-                f"{self.path} is not a checkpoint, or was cut short; it was left as it is: give "
-                "another `checkpoint`, or remove the file to start anew",
-                path=self.path,
-            ) from why
 
-    def _check_settings(self, found: dict[str, Any]) -> None:
-        check_settings(self.path, found, self.settings)
-
-
-# ---------------------------------------------------------------------- pools
 def pool_state(plan: TrainingPlan) -> dict[str, Any]:
     """The candidates so far and what was noted."""
     pool = plan.pool
@@ -435,7 +417,7 @@ def pool_state(plan: TrainingPlan) -> dict[str, Any]:
         "n_offered": pool.limits.calls,
         "seconds": pool.limits.seconds,
         "notes": list(plan.notes),
-        **_beside_state(pool),
+        "beside": pool.beside and (list(pool.beside.best), pool.beside.values),
     }
 
 
@@ -446,71 +428,7 @@ def restore_pool(plan: TrainingPlan, state: dict[str, Any]) -> None:
     pool.limits.resume(state["n_offered"], state["trace"], state["seconds"])
     plan.notes[:] = state["notes"]
     if pool.beside is not None:
-        pool.beside.best = [None if i is None else state["kept"][i] for i in state["at"]]
-        pool.beside.values = state["values"]
-
-
-def _beside_state(pool: Pool) -> dict[str, Any]:
-    """The candidates that are best at some margin, each once."""
-    if pool.beside is None:
-        return {}
-    kept = pool.beside.kept
-    place = {id(c): i for i, c in enumerate(kept)}
-    return {
-        "kept": kept,
-        "at": [None if c is None else place[id(c)] for c in pool.beside.best],
-        "values": pool.beside.values,
-    }
-
-
-# ---------------------------------------------------------------------- values as JSON
-def _encoded(value: Any, arrays: Arrays) -> Any:
-    """JSON, whose arrays are elsewhere and whose tuples, bytes and dicts are marked."""
-    if isinstance(value, np.ndarray | bytes):
-        kind = "bytes" if isinstance(value, bytes) else "array"
-        name = str(len(arrays))
-        own = np.frombuffer(value, np.uint8) if isinstance(value, bytes) else value
-        arrays[name] = np.ascontiguousarray(own).reshape(own.shape)
-        return {kind: name}
-    if isinstance(value, tuple):
-        parts = [_encoded(part, arrays) for part in value]
-        return {type(value).__name__: parts}
-    if isinstance(value, list):
-        return [_encoded(part, arrays) for part in value]
-    if isinstance(value, dict):
-        return {"dict": {name: _encoded(part, arrays) for name, part in value.items()}}
-    return _plain(value)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _decoded(value: Any, arrays: Arrays) -> Any:
-    if isinstance(value, list):
-        return [_decoded(part, arrays) for part in value]
-    if not isinstance(value, dict):
-        return value
-    ((kind, inner),) = value.items()
-    if kind == "bytes":
-        return arrays[inner].tobytes()
-    if kind == "array":
-        return arrays[inner]
-    if kind == "dict":
-        return {name: _decoded(part, arrays) for name, part in inner.items()}
-    parts = [_decoded(part, arrays) for part in inner]
-    return _TUPLES[kind](*parts) if kind in _TUPLES else tuple(parts)
-
-
-def _checksum(settings: str, text: str, arrays: Arrays) -> str:
-    out = hashlib.blake2b(digest_size=16)
-    for part in (settings, text):
-        out.update(f"{len(part)}:{part}".encode())
-    for name in sorted(arrays):
-        array = arrays[name]
-        out.update(f"{name}:{array.dtype.str}:{array.shape}".encode())
-        out.update(array.tobytes())
-    return out.hexdigest()
+        pool.beside.best, pool.beside.values = state["beside"]
 
 
 # --- Iterates that are worth trying on rows that certify ------------------------------------------

@@ -14,14 +14,6 @@ if TYPE_CHECKING:
         with_goal,
         with_rule,
     )
-    from setpoint.plugin.fit.candidates import (
-        BOOSTING,
-        LOGISTIC,
-        MOST_VALUES,
-        as_codes,
-        filled,
-        one_hot,
-    )
     from setpoint.plugin.fit.crossfit import MissingPairWarning
     from setpoint.plugin.problem import Options
     from setpoint.plugin.selection import MissedBoundsWarning

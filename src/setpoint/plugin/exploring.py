@@ -25,7 +25,6 @@ from setpoint.estimators import GoalClassifier
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
     CheckedData,
-    CheckedTable,
     ClassOrder,
     Dataset,
     GivenRows,
@@ -362,7 +361,16 @@ def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
 def with_rule(classifier: C, rule: Rule, goal: Goal, **rows: Any) -> C:
     """A copy that decides by another rule, measured on some rows with labels."""
     _check_movable(classifier)
-    _check_by_thresholds(rule)
+    kind = f"{type(rule).__name__} of {rule.n_classes} classes"
+    if not cutoffs_of(rule):
+        raise InputError(
+            "`rule` is one threshold of the score of two classes, or one for each group, found a "
+            f"{kind}"
+        )
+    if rule.randomized:
+        raise InputError(
+            f"`rule` decides without draws, found a {kind} with a soft edge; set its width to 0"
+        )
     if goal.defers or classifier.rule_.value_columns:
         why = "defers rows between two places"
         if classifier.rule_.value_columns:
@@ -382,7 +390,16 @@ def with_rule(classifier: C, rule: Rule, goal: Goal, **rows: Any) -> C:
     evidence, inputs = _scored(moved, goal, rows)
     if looks:
         table = inputs.tables[None]
-        codes = _groups_known(rule, table)
+        codes = rule.segment_codes(table.columns)
+        unseen = np.flatnonzero(codes < 0)
+        if len(unseen):
+            row = tuple((n, table.columns[n].take(unseen[:1]).values.tolist()[0]) for n in looks)
+            known = listed([segment_in_words(key) for key in rule.segment_keys])
+            raise InputError(
+                f"`rule` has no threshold for {len(unseen)} rows, as {segment_in_words(row)} in "
+                f"row {unseen[0]} (it has them for {known}); leave such rows out, or choose a rule "
+                "on rows that have all groups"
+            )
         weight = np.ones(len(codes)) if table.weight is None else table.weight
         moved.largest_segment_ = int(np.argmax(np.bincount(codes, weight)))
     facts = rule_facts(rule, evidence, 0.0)
@@ -391,37 +408,6 @@ def with_rule(classifier: C, rule: Rule, goal: Goal, **rows: Any) -> C:
     # Whoever gives a rule with rows has mostly chosen it on them, as on a page.
     entries = tuple(replace(e, seen=True) for e in found.constraints)
     return _moved(moved, rule, replace(found, constraints=entries), rows)
-
-
-def _check_by_thresholds(rule: Rule) -> None:
-    """Refuse rules of another kind than thresholds of one score."""
-    kind = f"{type(rule).__name__} of {rule.n_classes} classes"
-    if not cutoffs_of(rule):
-        raise InputError(
-            "`rule` is one threshold of the score of two classes, or one for each group, found a "
-            f"{kind}"
-        )
-    if rule.randomized:
-        raise InputError(
-            f"`rule` decides without draws, found a {kind} with a soft edge; set its width to 0"
-        )
-
-
-def _groups_known(rule: Rule, table: CheckedTable) -> Codes:
-    """Which segment of a rule each row is of."""
-    columns = table.columns
-    codes = rule.segment_codes(columns)
-    unseen = np.flatnonzero(codes < 0)
-    if len(unseen):
-        names = [name for name, _ in rule.segment_keys[0]]
-        row = tuple((n, columns[n].take(unseen[:1]).values.tolist()[0]) for n in names)
-        known = listed([segment_in_words(key) for key in rule.segment_keys])
-        raise InputError(
-            f"`rule` has no threshold for {len(unseen)} rows, as {segment_in_words(row)} in row "
-            f"{unseen[0]} (it has them for {known}); leave such rows out, or choose a rule on rows "
-            "that have all groups"
-        )
-    return codes
 
 
 def _check_movable(classifier: GoalClassifier) -> None:

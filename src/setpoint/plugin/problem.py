@@ -15,6 +15,7 @@ from setpoint.blackbox import Smooth
 from setpoint.counts import ONE_BLOCK, Blocks, Confusion, Evidence
 from setpoint.errors import GoalError, InputError, ShapeError
 from setpoint.goals import Goal
+from setpoint.judging import MANY_CLASSES
 from setpoint.parameters import SATISFIED, check
 from setpoint.program import DiagonalForm, Program, RateTable, diagonal_form
 from setpoint.rules import Argmax, PerSegment, Rule, ValueAware, mixture, per_segment
@@ -189,10 +190,6 @@ _MOST_CONSTANTS = 10_000_000
 """Segments times classes times features of the constants up to which segments are kept apart."""
 _SMOOTHING = (0.5,)
 _STIFF_SMOOTHING = (0.85,)
-MANY_CLASSES = 30
-"""From so many classes on a sum of ratios is climbed by whole rules, since blocks for each class on
-top would hold the square of what is gathered, evidence may be chosen on one part left out, and a
-pattern search, which could try too few steps of each class, serves constraints alone."""
 _LARGE_SMOOTHING = (0.97, 0.94, 0.9, 0.8)
 _LARGE = 5000
 """From so many constants of blocks on a linear program takes longer than several calls."""

@@ -1,28 +1,26 @@
-"""Which evidence and which columns: searches tried out on rows left out."""
+"""From rows with scores to a rule: which search, by which evidence, over which columns."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
-from itertools import islice
-from operator import add
-from typing import Any, Literal, NamedTuple, TypeVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from setpoint import estimators
 from setpoint.array_types import Codes, Floats
 from setpoint.blackbox import BudgetedMetric, FormulaMetric, RowMetric, smoothed_threshold
-from setpoint.counts import N_FOLDS, Confusion, Evidence, folds_of, in_order, merged
-from setpoint.errors import EmptyPopulationError, GoalError, warn_caller
+from setpoint.counts import Evidence
+from setpoint.errors import warn_caller
 from setpoint.goals import Goal
 from setpoint.guarantees import Certification
 from setpoint.inputs import CheckedData, CheckedTable
+from setpoint.judging import RuleInputs, choose_evidence, choose_rule_inputs, reached
 from setpoint.parameters import SATISFIED
-from setpoint.plugin.problem import BASELINES, MANY_CLASSES, REMEDIES, EvidenceKind, Options
+from setpoint.plugin.problem import BASELINES, REMEDIES, EvidenceKind, Options
 from setpoint.plugin.solvers.searching import search_rule
 from setpoint.program import LinkedGoal, link
 from setpoint.report import GoalReport, measured_entry
@@ -45,32 +43,11 @@ from setpoint.solvers import Confidence
 # --- Searches tried out: quick ones on most of some rows ------------------------------------------
 
 
-FAILURES = (GoalError, InfeasibleError, RuntimeError, ArithmeticError)
-"""What a search on some of the rows may end with, though one on all would not."""
-
-T = TypeVar("T")
-
 _SHARE = 0.05
 """Of the time that there is, for each quick search."""
 
-OF_A_BOUND = 0.1
-"""A bound that is missed by less than this share of it may be missed by chance."""
-
-
-class Reached(NamedTuple):
-    """What rules reach on rows that they were not found on."""
-
-    past: float
-    score: float
-
-
-def some_rows(evidence: Evidence, most: int) -> Evidence:
-    """The rows in canonical order, equal ones joined; of many some, the same every time."""
-    evidence = merged(in_order(evidence))
-    if evidence.n_rows <= most:
-        return evidence
-    some = np.random.default_rng(1).permutation(evidence.n_rows)[:most]
-    return evidence.take(np.sort(some))
+_CALLS, _COLUMNS_CALLS = 100, 60
+"""Of a quick search that tries out a kind of evidence, or columns."""
 
 
 def quick(options: Options, calls: int) -> Options:
@@ -86,115 +63,30 @@ def quick(options: Options, calls: int) -> Options:
     )
 
 
-def held_out(
-    goal: Goal,
-    evidence: Evidence,
-    find: Callable[[Evidence], Rule],
-    seen: Callable[[Evidence], Evidence] = lambda rows: rows,
-) -> Reached:
-    """Violation and score on the rows left out, pooled."""
-    parts = (map(seen, pair) for pair in islice(folds_of(evidence), _n_parts(evidence)))
-    counted = [rest.confusion(in_quiet(partial(find, most))) for most, rest in parts]
-    return _reached(goal, reduce(add, counted))
+def _quick_rule(goal: Goal, options: Options, by: RuleInputs, evidence: Evidence) -> Rule:
+    """The rule that a quick search finds by one kind of evidence, or over the score alone."""
+    if by == "score" and evidence.n_scores is None:
+        program = link(goal, evidence.codebook).at(evidence.marginals)
+        return solve_exact(
+            program, evidence, randomized=options.randomized, on_infeasible="nearest",
+            tol=options.tol,
+        ).rule  # fmt: skip
+    own = replace(options, evidence="label" if by == "label" else "soft")
+    return search_rule(goal, evidence, own, tried=True).rule
 
 
-def _reached(goal: Goal, counted: Confusion) -> Reached:
-    """What some counts by labels are to a goal."""
-    program = link(goal, counted.codebook).at(counted.marginals)
-    v = program.rates_of(counted.counts)
-    return Reached(float(program.violation(v)), program.score_at(v))
-
-
-_WHOLE_NUMBERS = 250_000
-"""Of many classes up to so many posteriors, each part is left out in turn."""
-
-
-def _n_parts(evidence: Evidence) -> int:
-    """How many parts are left out, one after the other: where searches are long, one."""
-    many = evidence.n_classes >= MANY_CLASSES
-    return 1 if many and evidence.n_rows * evidence.n_classes > _WHOLE_NUMBERS else N_FOLDS
-
-
-def _left_out(evidence: Evidence) -> str:
-    """How rules were tried out, in words."""
-    one = _n_parts(evidence) == 1
-    return f"on one part of {N_FOLDS} left out" if one else f"by {N_FOLDS}-fold cross-validation"
-
-
-def in_quiet(find: Callable[[], T]) -> T:
-    """What a search on some of the rows finds, without its warnings: they are of those rows."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = find()
-    if any(w.category is StoppedWarning and str(w.message).startswith(INTERRUPTED) for w in caught):
-        raise KeyboardInterrupt
-    return found
-
-
-def noise_of(goal: Goal, evidence: Evidence, most: float) -> float:
-    """How far past a bound is noise: a bound of .01 that is missed by .005 is missed by half."""
-    if not goal.constraints:
-        return most
-    program = link(goal, evidence.codebook).at(evidence.marginals)
-    levels = [abs(c.level) for c in program.constraints if c.level and np.isfinite(c.level)]
-    return min([most, *(OF_A_BOUND * level for level in levels)])
-
-
-# --- Soft or label evidence: chosen by cross-validation on the given rows -------------------------
-
-
-_ENOUGH, _ENOUGH_NUMBERS = 50_000, 1_500_000
-"""Up to so many rows, and posteriors of them, are used to choose."""
-_CALLS = 100
-_HALF_A_POINT = 0.005
-"""Held-out differences of the objective up to this are noise."""
-_OF_A_ROW = 0.5
-"""Of many classes, whose rates rest on few rows, so much over the root of the rows left out."""
+# --- Soft or label evidence -----------------------------------------------------------------------
 
 
 class MissedBoundsWarning(UserWarning):
     """A rule that meets the constraints by posteriors misses them by labels."""
 
 
-def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[EvidenceKind, str]:
-    """The kind of evidence whose rule does better on rows it was not found on, and why."""
-    if not evidence.has_labels:
-        return "soft", "there are no labels"
-    evidence = some_rows(evidence, min(_ENOUGH, _ENOUGH_NUMBERS // evidence.n_classes))
-    own = quick(options, _CALLS)
-    kinds: tuple[EvidenceKind, ...] = ("soft", "label")
-    try:
-        reached = [held_out(goal, evidence, partial(_rule, goal, own, kind)) for kind in kinds]
-    except EmptyPopulationError:
-        return "soft", "the rows are too few to choose by cross-validation"
-    except FAILURES as error:
-        first = str(error).splitlines()[0]
-        return "soft", f"soft evidence, as cross-validation failed ({first})"
-    (soft_past, soft), (label_past, label) = reached
-    # A rate of the rarest class is not known any better than this.
-    book = evidence.codebook
-    held = evidence.marginals.weights[: book.n_plain, : len(book.labels)].sum(axis=0)
-    most = max(_HALF_A_POINT, 0.5 / float(np.sqrt(max(held.min(), 1.0))))
-    noise = noise_of(goal, evidence, most)
-    better = label_past < soft_past - noise
-    if abs(label_past - soft_past) <= noise:
-        least = _HALF_A_POINT
-        if evidence.n_classes >= MANY_CLASSES:
-            held_rows = evidence.n_rows * _n_parts(evidence) / N_FOLDS
-            least = max(least, _OF_A_ROW / float(np.sqrt(held_rows)))
-        better = label > soft + least
-    chosen: EvidenceKind = "label" if better else "soft"
-    sense = 1.0 if goal.sense == "maximize" else -1.0
-    values = f"objective {sense * soft:.4g} with soft and {sense * label:.4g} with label evidence"
-    if goal.constraints:
-        values += f", violation {soft_past:.4g} and {label_past:.4g}"
-    return chosen, f"{chosen} evidence {_left_out(evidence)} ({values})"
-
-
 def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[Found, str]:
     """The rule by the kind of evidence that is chosen, and why that was."""
     try:
-        kind, why = choose_evidence(goal, evidence, options)
+        find = partial(_quick_rule, goal, quick(options, _CALLS))
+        kind, why = choose_evidence(goal, evidence, find)
     except KeyboardInterrupt:
         kind, why = "label", "label evidence, as neither kind was chosen by then"
         options = replace(options, stopped=INTERRUPTED)
@@ -207,7 +99,7 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
     past = nearer = np.inf
     try:
         soft = search_rule(goal, evidence, asked)
-        past = _reached(goal, soft.confusion).past
+        past = reached(goal, soft.confusion).past
         if past <= SATISFIED:
             return soft, why
     except (InfeasibleError, StoppedError) as error:
@@ -218,7 +110,7 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
         if soft is not None and soft.stopped:  # has warned
             warnings.simplefilter("ignore", StoppedWarning)
         label = search_rule(goal, evidence, asked)
-        nearer = _reached(goal, label.confusion).past
+        nearer = reached(goal, label.confusion).past
     if label is not None and nearer <= SATISFIED:
         missed = "no rule by posteriors" if soft is None else "the rule by posteriors does not"
         return label, f"label evidence, by which the constraints are met ({missed})"
@@ -233,81 +125,6 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
             MissedBoundsWarning,
         )
     return soft, why
-
-
-def _rule(goal: Goal, options: Options, kind: EvidenceKind, evidence: Evidence) -> Rule:
-    """The rule that a quick search finds by one kind of evidence."""
-    return search_rule(goal, evidence, replace(options, evidence=kind), tried=True).rule
-
-
-# --- Whether a rule looks at the columns by which rows count --------------------------------------
-
-
-RuleInputs = Literal["score", "soft", "label"]
-"""A rule over the score alone; or one that looks at the columns, too, by kind of evidence."""
-
-_COLUMNS_ENOUGH = 20_000
-"""Up to so many rows are used to choose."""
-_COLUMNS_CALLS = 60
-
-_OF_A_RATE = 0.02
-"""A bound that is missed by no more may be missed by chance."""
-
-_WORDS = {"score": "the score", "soft": "values and posteriors", "label": "values and labels"}
-"""What rules go by."""
-
-
-def choose_rule_inputs(goal: Goal, aware: Evidence, options: Options) -> tuple[RuleInputs, str]:
-    """What a rule looks at that does best on rows it was not found on, and why."""
-    columns = " and ".join(aware.sees)
-    values = aware.scores[:, -len(aware.sees) :]
-    if (values == values[:1]).all():  # then totals are those of posteriors, in the same order
-        return "score", f"a rule by the score alone, as {columns} is the same in all rows"
-    aware, own = some_rows(aware, _COLUMNS_ENOUGH), quick(options, _COLUMNS_CALLS)
-    ways: dict[RuleInputs, tuple[Any, ...]] = {
-        "score": (partial(_by_score, goal, own), Evidence.without_values),
-        "soft": (partial(_rule, goal, own, "soft"),),
-        "label": (partial(_rule, goal, own, "label"),),
-    }
-    reached: dict[RuleInputs, Reached] = {}
-    failed = ""
-    for rule_inputs, way in ways.items():
-        # Where rules by posteriors keep the bounds, counting labels has nothing to mend.
-        keep = "soft" in reached and reached["soft"].past <= noise_of(goal, aware, _OF_A_RATE)
-        if rule_inputs == "label" and (options.evidence == "soft" or keep):
-            continue
-        try:
-            reached[rule_inputs] = held_out(goal, aware, *way)
-        except EmptyPopulationError:
-            return "score", "the rows are too few for cross-validation: the score alone"
-        except FAILURES as error:
-            if rule_inputs != "score":
-                failed = f"; by values: {str(error).splitlines()[0]}"
-    if not reached:
-        return "score", f"cross-validation failed: the score alone{failed}"
-    # The first that misses no bound by more than noise and is as good as any such.
-    least = max(min(r.past for r in reached.values()), SATISFIED)
-    most = least + noise_of(goal, aware, _OF_A_RATE)
-    kept = {s: r.score for s, r in reached.items() if r.past <= most}
-    top = max(kept.values())
-    best = next(s for s, score in kept.items() if score >= top - _HALF_A_POINT * abs(top))
-    sense = 1.0 if goal.sense == "maximize" else -1.0
-    said = ", ".join(f"{sense * r.score:.4g} by {_WORDS[s]}" for s, r in reached.items())
-    by = "labels" if best == "label" else "posteriors"
-    words = f"a rule that looks at {columns}, too, by {by}"
-    words = "a rule over the score alone" if best == "score" else words
-    failed = "" if {"soft", "label"} & reached.keys() else failed
-    return best, f"{words}, {_left_out(aware)} (objective {said}{failed})"
-
-
-def _by_score(goal: Goal, options: Options, evidence: Evidence) -> Rule:
-    """The best rule over the score, or over the posteriors, alone."""
-    if evidence.n_scores is not None:
-        return _rule(goal, options, "soft", evidence)
-    program = link(goal, evidence.codebook).at(evidence.marginals)
-    return solve_exact(
-        program, evidence, randomized=options.randomized, on_infeasible="nearest", tol=options.tol
-    ).rule
 
 
 # --- Smoothed post-shift as a solver --------------------------------------------------------------
@@ -496,7 +313,13 @@ class RuleFinder:
             self._inputs, why = "soft", "there are no labels"
             if self.evidence.has_labels:
                 try:
-                    self._inputs, why = choose_rule_inputs(self.linked.goal, aware, options)
+                    own = quick(options, _COLUMNS_CALLS)
+                    self._inputs, why = choose_rule_inputs(
+                        self.linked.goal,
+                        aware,
+                        partial(_quick_rule, self.linked.goal, own),
+                        by_labels=options.evidence != "soft",
+                    )
                 except KeyboardInterrupt as error:
                     self._inputs = "score"
                     why = "a rule over the score alone, as none was chosen by then"

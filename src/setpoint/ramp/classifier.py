@@ -146,13 +146,13 @@ def prepare(
 def train(
     estimator: Any,
     data: FitData,
-    features: Mapping[str | None, Any],
-    score: ScoreFeature | None,
+    problem: Problem,
+    main: CheckedTable,
+    factor: float,
     limits: Limits,
 ) -> RampTraining:
     """Find the model, beside those that were there before; a limit or Ctrl-C ends it early."""
-    problem, main, factor = prepare(estimator, data.judged, features)
-    seed, solver = data.key % 2**32, data.solver
+    seed, solver, score = data.key % 2**32, data.solver, estimator.score_feature_
     rng = np.random.default_rng(seed)
     deployed = None if score is None else of_score(problem.X.shape[1], score.cut * factor)
     start = _start(estimator.start, problem, main, deployed, rng)
@@ -350,7 +350,7 @@ class RampClassifier(TrainedClassifier):
                 with naming(name):
                     X = data.given[name].X
                     features[name] = self._transformed(self._features(X, data.column), X)
-        training = train(self, data, features, self.score_feature_, limits)
+        training = train(self, data, *prepare(self, data.judged, features), limits)
         self.multipliers_ = prices(training.problem, training.solved.multipliers)
         return training
 

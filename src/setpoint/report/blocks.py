@@ -23,16 +23,14 @@ Tone: TypeAlias = Literal["shown", "open", "fails", "unknown", "plain"]
 
 @dataclass(frozen=True)
 class Prose:
-    """Sentences: a paragraph together or each by itself, a list, or a text to copy.
-
-    Of a list more than `most` are folded where a face can fold. What explains a drawing
-    ("hint") and the words of the goal ("glossary", each as "name: meaning") are for pages alone.
-    """
+    """Sentences: a paragraph together or each by itself, a list, or a text to copy."""
 
     lines: Sequence[str | Advice]
+    # What explains a drawing ("hint") and the words of the goal ("glossary", each as
+    # "name: meaning") are for pages alone.
     form: Literal["joined", "each", "list", "code", "hint", "glossary"] = "joined"
     style: str = ""
-    most: int | None = None
+    most: int | None = None  # of a list more are folded, where a face can fold
 
     def __bool__(self) -> bool:
         return any(map(str, self.lines))
@@ -65,11 +63,8 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table; where a face has no room for its columns, `lines` say the same, some for each row.
-
-    The head of a column that is drawn alone is spoken to who cannot see it.
-    """
+class Grid:
+    """A table; where a face has no room for columns, `lines` say the same, some for each row."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[Cell]]
@@ -104,14 +99,11 @@ class Shares:
 
 @dataclass(frozen=True)
 class Chapter:
-    """A title and what stands below it; a tone and its word make a box of it.
-
-    `plain` is the title where there are no columns. Blocks with nothing to show are left out.
-    """
+    """A title and what stands below it; a tone and its word make a box of it."""
 
     title: str
-    blocks: Sequence[Block]
-    plain: str = ""
+    blocks: Sequence[Block]  # those with nothing to show are left out
+    plain: str = ""  # the title where there are no columns
     tone: Tone | None = None
     word: str = ""
     folded: bool = False
@@ -123,7 +115,7 @@ class Chapter:
         return bool(self.blocks)
 
 
-Block: TypeAlias = Prose | Table | Figures | Shares | Chapter
+Block: TypeAlias = Prose | Grid | Figures | Shares | Chapter
 
 
 @dataclass(frozen=True)

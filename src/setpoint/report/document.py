@@ -19,10 +19,10 @@ from setpoint.report.blocks import (
     Chapter,
     Document,
     Figures,
+    Grid,
     Header,
     Prose,
     Shares,
-    Table,
     Tone,
     axis_for,
     bar_on,
@@ -88,10 +88,7 @@ def report_document(
     about: Sequence[TextSection] = (),
     texts: Sequence[tuple[str, str]] = (),
 ) -> Document:
-    """What is said of a rule, by the rows that judge it and those that chose it.
-
-    A header asks for what only a page has room for: explanations, origins, texts to copy.
-    """
+    """A rule, by the rows that judge it and those that chose it; with a header, as on a page."""
     own, on_page = lead if chosen is None else chosen, header is not None
     goal = Goal.parse(lead.goal)
     if not same_sides(goal, Goal.parse(own.goal)):
@@ -247,7 +244,7 @@ def _asked(facts: Facts, goal: Goal) -> list[Block]:
         if any(b.bound is not None for b in known) else "",
         "The ring is the deployed model." if any(b.other is not None for b in known) else "",
     ]  # fmt: skip
-    return [Table(head, rows, "parts", [entry_lines(x) for x in lines]),
+    return [Grid(head, rows, "parts", [entry_lines(x) for x in lines]),
             Prose(hints if known else (), "hint")]  # fmt: skip
 
 
@@ -377,10 +374,10 @@ def _groups(facts: Facts, on_page: bool) -> Iterator[Chapter]:
         more = [f"and {plural(left[0], 'more group')}"] if left[0] > 0 else []
         more += [f"and {plural(left[1], 'more metric')} of each group"] if left[1] > 0 else []
         head = table.head[:_MOST_COLUMNS]
-        yield Chapter("Groups", [Table(head, short, style), Prose(more, "each")])
+        yield Chapter("Groups", [Grid(head, short, style), Prose(more, "each")])
         return
     if len(rows) <= _MOST_GROUPS:
-        yield Chapter("Groups", [Table(table.head, rows, style)])
+        yield Chapter("Groups", [Grid(table.head, rows, style)])
         return
     by = (table.metrics or (facts.groups[0].metric,))[0]
     value = {g.columns: g.value for g in facts.groups if g.metric == by}
@@ -391,8 +388,8 @@ def _groups(facts: Facts, on_page: bool) -> Iterator[Chapter]:
     what = table.head[plain] if table.metrics else by
     note = f"Of {len(rows):,} groups the {len(low)} lowest and the {len(high)} highest by {what}."
     others = [[replace(cell, bar=None) for cell in rows[i]] for i in rest[:_MOST_FOLDED]]
-    folded = Chapter("The other groups", [Table(table.head, others, style)], folded=True)
-    shown = Table(table.head, [rows[i] for i in [*low, *high]], style)
+    folded = Chapter("The other groups", [Grid(table.head, others, style)], folded=True)
+    shown = Grid(table.head, [rows[i] for i in [*low, *high]], style)
     yield Chapter("Groups", [Prose((note,), style="hint"), shown, folded])
 
 
@@ -501,7 +498,7 @@ def infeasible_document(
             Chapter(
                 f"What can be {'shown' if refused else 'met'}, bound by bound",
                 [
-                    Table(["Bound", "On an axis", "Asked", reached],
+                    Grid(["Bound", "On an axis", "Asked", reached],
                           [_reached(goal, *one) for one in reachable], "parts reach"),
                     Prose((f"{hint}; on the shaded side of the stroke the bound holds.",), "hint"),
                 ] if reachable else [],

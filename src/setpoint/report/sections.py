@@ -91,7 +91,7 @@ class Frontiers(Section):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Frontiers:
         """The frontiers that :meth:`to_dict` wrote."""
-        return cls(tuple(Frontier.from_dict(f) for f in data["items"]))
+        return cls(**{**data, "items": tuple(Frontier.from_dict(f) for f in data["items"])})
 
     def pictures(self, facts: Facts) -> Iterator[Picture]:
         """The best objective over each bound."""

@@ -9,7 +9,7 @@ from html import escape
 
 from setpoint.errors import InputError
 from setpoint.goals import Goal, goal_in_words
-from setpoint.report.blocks import Block, Cell, Chapter, Document, Prose, Table
+from setpoint.report.blocks import Block, Cell, Chapter, Document, Grid, Prose
 from setpoint.report.document import report_document
 from setpoint.report.facts import Facts
 from setpoint.report.numbers import cleaned, printed, shortened
@@ -45,11 +45,11 @@ def _lines(block: Block, indent: int = 2) -> Iterator[str]:
             for line in text.split("\n") if block.form == "code" else [text] * bool(text):
                 depth = indent + len(line) - len(line.lstrip())
                 yield _filled(f"{bullet}{line.lstrip()}", depth, hang)
-    elif isinstance(block, Table) and block.lines:
+    elif isinstance(block, Grid) and block.lines:
         for first, *more in block.lines:
             yield _filled(first, indent, 4)
             yield from (_filled(text, indent + 2, 4) for text in more)
-    elif isinstance(block, Table):
+    elif isinstance(block, Grid):
         yield from _columns([block.head, *([c.text for c in row] for row in block.rows)])
 
 
@@ -117,7 +117,7 @@ def _html(block: Block) -> str:
         if block.form != "list" and block.style != "users":
             return "".join(f"<p>{text}</p>" for text in texts)
         return f"<ul>{''.join(f'<li>{text}</li>' for text in texts)}</ul>"
-    if isinstance(block, Table) and block.lines:
+    if isinstance(block, Grid) and block.lines:
         columns = zip(block.head, *(map(_cell, row) for row in block.rows), strict=True)
         head, *rows = zip(*(c for c in columns if any(c[1:])), strict=True)
         body = "".join(_tr("td", row) for row in rows)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setpoint.errors import InputError, nearest
 from setpoint.estimators import AsFloats
-from setpoint.plugin import MOST_VALUES, as_codes, filled, one_hot
+from setpoint.judging import MOST_VALUES, as_codes, filled, one_hot
 from setpoint.tables.kinds import needed
 from setpoint.tables.table import (
     ID_SHARE,
@@ -346,7 +346,7 @@ def auto_model_for(
     """
     from sklearn.pipeline import Pipeline
 
-    from setpoint.plugin import BOOSTING, LOGISTIC
+    from setpoint.judging import BOOSTING, LOGISTIC
 
     n_codes = sum(column.kind == "category" for column in columns)
     made: dict[str, Any] = {}

@@ -33,10 +33,10 @@ from setpoint.tables.table import Table, TableColumn, absent, conform, scores_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from setpoint.comparing import ModelComparison
     from setpoint.estimators import Explanation
     from setpoint.explorer import Explorer
     from setpoint.guarantees import Guarantee
+    from setpoint.judging import ModelComparison
     from setpoint.report import GoalReport
     from setpoint.rules import Rule
     from setpoint.search import Frontier
@@ -637,7 +637,7 @@ class FittedModel:
         frontier: Any,
     ) -> ModelComparison:
         """Compare models of tables, this one first: see :func:`setpoint.compare`."""
-        from setpoint.comparing import (
+        from setpoint.judging import (
             check_matching,
             check_same,
             comparison_of,

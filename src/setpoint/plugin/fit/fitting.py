@@ -21,7 +21,7 @@ from setpoint.counts import Evidence, counted_rows
 from setpoint.errors import EmptyPopulationError, GoalError, InputError
 from setpoint.goals import TABLE, Goal, Metric, walk
 from setpoint.inputs import CheckedData, DecideOn, column_names, in_frame, some
-from setpoint.plugin.fit.candidates import ModelChoice
+from setpoint.judging import ModelChoice
 from setpoint.plugin.fit.crossfit import (
     CrossFit,
     JointModel,
@@ -32,7 +32,7 @@ from setpoint.plugin.fit.crossfit import (
     cross_fit,
     splits_of,
 )
-from setpoint.plugin.fit.race import Race
+from setpoint.plugin.fit.race import race
 from setpoint.plugin.problem import BASELINES
 from setpoint.plugin.selection import solve_evidence
 from setpoint.plugin.solvers.searching import RETRAININGS, search_space
@@ -85,17 +85,13 @@ class Task:
         """Fit and search, by the way that fits the goal."""
         if self.options.oracle is not None:
             return self.by_retraining(self.options.oracle)
-        joint, raced = self.response.posterior and self.hides_groups, None
-        if self.owner._auto is not None:
-            raced = Race(self).run(averaged=not joint)
-            # A model of group and class together is of the same kind.
-            self.model, self.params, self.choice = raced.model, raced.params, raced.choice
-        fitted = (
-            self.by_joint_scores() if joint else self.by_scores(raced.fitted if raced else None)
-        )
-        if raced is None:
-            return fitted
-        *model, report = fitted
+        joint = self.response.posterior and self.hides_groups
+        if self.owner._auto is None:
+            return self.by_joint_scores() if joint else self.by_scores()
+        raced = race(self, averaged=not joint)
+        # A model of group and class together is of the same kind.
+        self.model, self.params, self.choice = raced.model, raced.params, raced.choice
+        *model, report = self.by_joint_scores() if joint else self.by_scores(raced.fitted)
         search, run = report.search, report.run
         why = "; ".join(text for text in (search.why, raced.choice.why) if text)
         report = replace(
@@ -113,7 +109,7 @@ class Task:
         return splits
 
     # ------------------------------------------------------------------ posteriors
-    def by_scores(self, fitted: CrossFit | None) -> Fitted:
+    def by_scores(self, fitted: CrossFit | None = None) -> Fitted:
         """The rule over out-of-fold scores or posteriors of the model."""
         data, metric = self.data, None
         if data.metric is not None:

@@ -406,10 +406,18 @@ def search_space(
             said = search.explain(
                 space, program, nearest, found, lambda s, asked: _find(s, asked, plain)
             )
-            calibration = nearest.certificate.calibration
-            if calibration is not None and isinstance(space, Achievable):
-                said = _of_posteriors(said, calibration)
-            raise said
+            off = nearest.certificate.calibration
+            if off is None or not isinstance(space, Achievable):
+                raise said
+            raise search.InfeasibleError(  # by posteriors that labels may contradict
+                f"{said.finding}. So it is by the posteriors, which differ from the labels by up "
+                f"to {100 * off:.2g} % of the rows in a pair of true and predicted class: "
+                f"{REMEDIES}",
+                remedy=said.remedy,
+                violation=said.violation,
+                blame=said.blame,
+                reachable=said.reachable,
+            )
         return nearest
     near, spent = (max(_tolerance(program, x), search.SAME) for x in (options.tol, _SPENT))
     if found.status == "stationary":  # the best one only where a bound is reached exactly
@@ -420,18 +428,6 @@ def search_space(
     result = search.found_of(space, program, found, proved=near, solver=_name(options))
     search.warn_constant(space, program, result)
     return result
-
-
-def _of_posteriors(error: search.InfeasibleError, calibration: float) -> search.InfeasibleError:
-    """The error for posteriors that labels may contradict."""
-    return search.InfeasibleError(
-        f"{error.finding}. So it is by the posteriors, which differ from the labels by up to "
-        f"{100 * calibration:.2g} % of the rows in a pair of true and predicted class: {REMEDIES}",
-        remedy=error.remedy,
-        violation=error.violation,
-        blame=error.blame,
-        reachable=error.reachable,
-    )
 
 
 def _known(space: WholeRules, program: Program) -> search.Optimum:

@@ -10,7 +10,7 @@ from typing import Any
 
 from setpoint.goals import Goal
 from setpoint.inputs import atomic_write
-from setpoint.report.blocks import Document, Header, Table
+from setpoint.report.blocks import Document, Grid, Header
 from setpoint.report.document import HELD_OUT, infeasible_document, report_document, where
 from setpoint.report.facts import Facts, TextSection
 from setpoint.report.numbers import RowShare, shortened
@@ -47,7 +47,7 @@ def placed(parts: Sequence[RowShare]) -> Iterator[tuple[RowShare, float, float, 
 
 
 @dataclass(frozen=True)
-class Column:
+class ShownColumn:
     """How a column of a table is shown: drawn in part, drawn alone, on the axis of shares."""
 
     place: int
@@ -57,13 +57,13 @@ class Column:
     shared: bool
 
 
-def columns_of(table: Table) -> Iterator[Column]:
+def columns_of(table: Grid) -> Iterator[ShownColumn]:
     """The columns of a table that hold anything."""
     for i, (head, *cells) in enumerate(zip(table.head, *table.rows, strict=True)):
         bars = [cell.bar for cell in cells if cell.bar is not None]
         alone = not any(cell.text for cell in cells)
         if i == 0 or bars or not alone:
-            yield Column(i, head, bool(bars), alone, any(not bar.ends[0] for bar in bars))
+            yield ShownColumn(i, head, bool(bars), alone, any(not bar.ends[0] for bar in bars))
 
 
 def page_text(

@@ -16,6 +16,7 @@ from setpoint.estimators import GoalClassifier
 from setpoint.goals import Expression, Goal
 from setpoint.inference import FAILS, OPEN, SHOWN
 from setpoint.inputs import CheckedData, CheckedTable, ClassOrder, GivenRows, index_of
+from setpoint.judging.judge import report_of
 from setpoint.program import link
 from setpoint.report import (
     LEVEL,
@@ -26,11 +27,8 @@ from setpoint.report import (
     compared,
     differences_of_constraints,
     entries_on,
-    heavy_tails,
-    report_on,
-    with_deployed,
 )
-from setpoint.search import Frontier, Vary, frontier_exact, vary_of
+from setpoint.search import Frontier, Vary, frontier_exact
 
 # --- A model's decisions on some rows, judged by a goal -------------------------------------------
 
@@ -54,32 +52,31 @@ class JudgedModel:
     raw: Mapping[str | None, Floats]
     why: str
     """Why there is no frontier; "" where there is one."""
-    _seen_by: Callable[[Goal], CheckedData]
-    _trace: Callable[[Goal, Evidence, Vary], Frontier]
+    seen_by: Callable[[Goal], CheckedData]
+    """The rows, as a goal refers to them that may have one constraint more."""
+    trace: Callable[[Goal, Evidence, Vary], Frontier]
 
     @property
     def scores(self) -> Floats | None:
         """One score a row, where the model goes by one."""
         return None if self.why else self.raw[None]
 
-    def frontier(self, vary: Vary) -> Frontier:
-        """The best objective of its scores as one bound moves, on these rows."""
-        goal, i = vary_of(Goal.parse(self.report.goal), vary)
-        seen = self._rows(goal)
-        return self._trace(goal, seen.evidence({one: self.raw[one] for one in seen.tables}), i)
-
-    def point(self, vary: Vary) -> tuple[float, float]:
-        """The moving side and the objective, as its decisions reach them; NaN if not counted."""
-        goal, i = vary_of(Goal.parse(self.report.goal), vary)
-        seen = self._rows(goal)
+    def stands(
+        self, goal: Goal, seen: CheckedData, vary: int
+    ) -> tuple[tuple[float, float], Frontier | str]:
+        """The moving side and the objective, NaN if not counted; the frontier, or why none is."""
         linked = link(goal, seen.rows.codebook)
         entries = entries_on(linked, seen.confusion(self.shares), None, checked=False)
-        x, y = entries[1 + i].value, entries[0].value
-        return np.nan if x is None else float(x), np.nan if y is None else float(y)
-
-    def _rows(self, goal: Goal) -> CheckedData:
-        """The rows, as a goal refers to them that may have one constraint more."""
-        return self.seen if goal == Goal.parse(self.report.goal) else self._seen_by(goal)
+        x, y = (
+            np.nan if e.value is None else float(e.value) for e in (entries[1 + vary], entries[0])
+        )
+        if self.why:
+            return (x, y), self.why
+        try:
+            evidence = seen.evidence({one: self.raw[one] for one in seen.tables})
+            return (x, y), self.trace(goal, evidence, vary)
+        except ValueError as error:  # a shape that no method takes, or no rule meets the others
+            return (x, y), str(error).rstrip(".")
 
 
 def judged_classifier(
@@ -93,21 +90,15 @@ def judged_classifier(
     report, seen, raw, shares = clf._evaluated(goal, rows, known)
     cuts = len(seen.classes.labels) == 2 and raw[None].ndim == 1
     decided = clf._decided(rows["X"], raw[None], rows.get("sensitive_features"))
+    codes = seen.classes.codes(decided, "predict(X)")
 
     def trace(wanted: Goal, evidence: Evidence, vary: Vary) -> Frontier:
         return clf._frontier_on(wanted, evidence, vary, None, getattr(clf, "randomized", False))
 
     return JudgedModel(
-        name,
-        report,
-        seen,
-        seen.classes.codes(decided, "predict(X)"),
-        shares,
-        raw,
-        "" if cuts else _NO_SCORE,
-        lambda wanted: clf._seen(wanted, **rows)[1],
-        trace,
-    )
+        name, report, seen, codes, shares, raw, "" if cuts else _NO_SCORE,
+        lambda wanted: clf._seen(wanted, **rows)[1], trace,
+    )  # fmt: skip
 
 
 def judged_decisions(
@@ -123,14 +114,10 @@ def judged_decisions(
     def seen_by(wanted: Goal) -> CheckedData:
         return CheckedData.check(wanted, classes, {None: rows}, None)
 
-    seen = seen_by(goal)
-    table = seen.tables[None]
-    decided: Shares = {None: codes}
-    linked, confusion = link(goal, seen.rows.codebook), seen.confusion(decided)
-    report = report_on(linked, confusion, warnings=heavy_tails(goal, table))
-    report = with_deployed(report, against_deployed(goal, classes.labels, table, codes))
+    seen, decided = seen_by(goal), dict[str | None, Codes]({None: codes})
+    raw: dict[str | None, Floats] = {} if scores is None else {None: scores}
     why = _ONLY_DECISIONS if scores is None else ""
-    raw: Mapping[str | None, Floats] = {} if scores is None else {None: scores}
+    report = report_of(goal, seen, decided)[0]
     return JudgedModel(name, report, seen, codes, decided, raw, why, seen_by, frontier_exact)
 
 

@@ -10,8 +10,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.array_types import Codes, Floats
-from setpoint.comparing.pairs import JudgedModel, judged_classifier, judged_decisions
-from setpoint.comparing.result import ModelComparison, comparison_of
 from setpoint.errors import GoalError, InputError, InputTypeError, SetpointError
 from setpoint.estimators import GoalClassifier
 from setpoint.goals import Constraint, Expression, Goal, as_goal
@@ -26,6 +24,8 @@ from setpoint.inputs import (
     one_score,
     union_of,
 )
+from setpoint.judging.pairs import JudgedModel, judged_classifier, judged_decisions
+from setpoint.judging.result import ModelComparison, comparison_of
 from setpoint.search import vary_of
 
 

@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from setpoint.comparing.pairs import (
+from setpoint.errors import InputError, InputTypeError
+from setpoint.goals import Constraint, Goal, constraint_in_words, goal_in_words, in_words
+from setpoint.inference import OPEN
+from setpoint.inputs import atomic_write
+from setpoint.judging.pairs import (
     BETTER,
     CANDIDATE,
     TODAY,
@@ -25,10 +29,6 @@ from setpoint.comparing.pairs import (
     changed_rows,
     pair_of,
 )
-from setpoint.errors import InputError, InputTypeError
-from setpoint.goals import Constraint, Goal, constraint_in_words, goal_in_words, in_words
-from setpoint.inference import OPEN
-from setpoint.inputs import atomic_write
 from setpoint.packages import pandas
 from setpoint.report import (
     LEVEL,
@@ -40,10 +40,10 @@ from setpoint.report import (
     Entry,
     Figures,
     GoalReport,
+    Grid,
     Header,
     Picture,
     Prose,
-    Table,
     Tone,
     Unit,
     aligned,
@@ -64,7 +64,7 @@ from setpoint.report import (
     style,
     unit_of,
 )
-from setpoint.search import Frontier
+from setpoint.search import Frontier, vary_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -390,10 +390,10 @@ def _pair(pair: Pair, several: bool) -> Chapter:
     return Chapter(
         f"{b} against {a}" if several else "Part by part",
         [
-            Table((*head, f"{b} is"), rows, "parts"),
+            Grid((*head, f"{b} is"), rows, "parts"),
             Prose([hint] if any(row[1].bar for row in rows) else (), "hint"),
             Prose(changes_of(pair), "each"),
-            Table(("Group", "Rows", "Change", "Wins", "Losses"), groups,
+            Grid(("Group", "Rows", "Change", "Wins", "Losses"), groups,
                   name="Decisions that change, by group"),
         ],
     )  # fmt: skip
@@ -476,7 +476,7 @@ def _rows(found: ModelComparison) -> Chapter:
     words = f"{plural(n, 'row')} of these are decided otherwise than by {found.names[0]}."
     head = [name.replace("_", " ", 1) for name in found.changed]
     some = [map(_cell, column[:_MOST_ROWS].tolist()) for column in found.changed.values()]
-    table = Table(head, list(zip(*some, strict=True)), name="Rows that change")
+    table = Grid(head, list(zip(*some, strict=True)), name="Rows that change")
     inside = Chapter(f"Show {len(table.rows)} of them", [table], folded=True)
     return Chapter("Rows that change", [Prose((words,)), inside] if n else [])
 
@@ -680,9 +680,10 @@ def comparison_of(
     points: dict[str, tuple[float, float]] = {}
     if vary is not False and len(today.seen.classes.labels) == 2:
         moving: Any = vary if vary is not True else 0 if goal.constraints else _BY_SHARE
-        points = {m.name: m.point(moving) for m in models}
+        wanted, place = vary_of(goal, moving)
         for m in models:
-            found = _frontier(m, moving)
+            seen = m.seen if wanted == goal else m.seen_by(wanted)
+            points[m.name], found = m.stands(wanted, seen, place)
             if isinstance(found, Frontier):
                 frontiers[m.name] = found
             else:
@@ -692,13 +693,3 @@ def comparison_of(
     reports = {m.name: m.report for m in models}
     changed = changed_rows(models, X)
     return ModelComparison(goal, reports, pairs, changed, frontiers, points, tuple(notes))
-
-
-def _frontier(model: JudgedModel, vary: Any) -> Frontier | str:
-    """The frontier of a model, or why there is none."""
-    if model.scores is None:
-        return model.why
-    try:
-        return model.frontier(vary)
-    except ValueError as error:  # a shape that no method takes, or no rule meets the others
-        return str(error).rstrip(".")

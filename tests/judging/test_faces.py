@@ -7,7 +7,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from setpoint import Deployed, ModelComparison, compare
-from setpoint.comparing import ModelComparisonDisplay
+from setpoint.judging import ModelComparisonDisplay
 from setpoint.report import Header
 
 R = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from setpoint import (
     evaluate,
     frontier,
 )
-from setpoint.comparing.pairs import BETTER, WORSE
+from setpoint.judging.pairs import BETTER, WORSE
 
 GOAL = "maximize recall subject to precision >= 0.5 and predicted_rate <= 0.5"
 
@@ -237,6 +237,24 @@ def test_groups_are_counted_apart(models, fresh):
     assert [(g.column, g.value) for g in groups] == [("sex", "f"), ("sex", "m")]
     total = sum(g.changes.changed * g.changes.rows for g in groups)
     assert total == pytest.approx(found.pairs["new"].changes.changed * len(y))
+
+
+class CountingCalls(LogisticRegression):
+    """Counts how often it is asked for probabilities."""
+
+    calls = 0
+
+    def predict_proba(self, X):
+        type(self).calls += 1
+        return super().predict_proba(X)
+
+
+@pytest.mark.parametrize("goal", [GOAL, "maximize f1"])
+def test_each_classifier_scores_once(old, fresh, goal):
+    given = {str(c): PlugInClassifier(CountingCalls(C=c), "f1").fit(*old) for c in (0.01, 0.1, 1.0)}
+    CountingCalls.calls = 0
+    compare(goal, given, *fresh)
+    assert CountingCalls.calls == len(given)
 
 
 # -- frontiers ---------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 import pytest
 
-from setpoint.comparing import Part
-from setpoint.comparing.pairs import BETTER, WORSE, which_is_better
+from setpoint.judging import Part
+from setpoint.judging.pairs import BETTER, WORSE, which_is_better
 from setpoint.report import Entry, GoalReport
 
 

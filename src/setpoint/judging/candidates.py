@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -15,12 +16,10 @@ from sklearn.pipeline import Pipeline
 
 from setpoint.errors import InputError, InputTypeError, listed
 from setpoint.estimators import AsFloats
+from setpoint.goals import Goal
 from setpoint.inputs import frame_of, some
+from setpoint.judging.judge import Judged, Ranking
 from setpoint.report import Section, number
-
-if TYPE_CHECKING:
-    pass
-
 
 # --- What is done to numbers ----------------------------------------------------------------------
 
@@ -279,6 +278,28 @@ class ModelChoice(Section):
     left_out: tuple[str, ...] = ()
     stopped: str = ""
 
+    @classmethod
+    def of(
+        cls,
+        goal: Goal,
+        judged: Sequence[Judged],
+        ranking: Ranking,
+        folds: int,
+        others: Sequence[TriedModel],
+        left_out: tuple[str, ...],
+        stopped: str,
+    ) -> Self:
+        """Of candidates that were judged, and of others that were not."""
+        tried = []
+        for place, one in enumerate(judged):
+            gain = None if place == ranking.best else ranking.differences[place]
+            limits = (None,) * 3 if gain is None else (gain.value, gain.low, gain.high)
+            value = None if math.isnan(one.value) else one.value
+            tied = place in ranking.ties
+            tried.append(TriedModel(one.name, folds, value, *limits, tied=tied, fails=one.fails))
+        chosen = judged[ranking.best].name
+        return cls(chosen, str(goal.objective), folds, (*tried, *others), left_out, stopped)
+
     @property
     def ties(self) -> tuple[str, ...]:
         """Models that cannot be distinguished from the best, which is among them."""
@@ -323,6 +344,8 @@ class ModelChoice(Section):
         return f"Of {len(self.tried)} models it does best, {how}."
 
     def _words(self, one: TriedModel) -> str:
+        if not one.folds:
+            return "behind on a sample of the rows, and not fitted on all"
         if one.folds < self.folds:
             return f"not judged: ended after {one.folds} of {self.folds} folds"
         out = f"{self.objective} {number(one.value)}"
