@@ -87,7 +87,9 @@ def compare(
         Two or more, the first of which is in use. A model is a fitted classifier of this
         library, which decides by its own rule; any other fitted classifier, by its ``predict``;
         or decisions, as `baseline` takes them: an array of shape (N,), the name of a column of
-        X, or a :class:`setpoint.Deployed` of scores and their threshold.
+        X, or a :class:`setpoint.Deployed` of scores and their threshold. Or all are models of
+        tables, as model files hold them: X is then a table with labels, or its path, and `goal`
+        may be None, for that of the first.
     X : array-like, sparse matrix or frame of shape (N, p), or None
         None where only decisions are compared. Rows that no model was fitted on.
     y : array-like of shape (N,)
@@ -100,6 +102,8 @@ def compare(
     pos_label : label, optional
         The positive class of two, where neither the labels nor a classifier of this library say
         which it is.
+    datasets : dict of str to table, optional
+        Of models of tables: the further data sets that the goal refers to.
     frontier : bool, constraint or str
         Whether to find the best that each model's scores reach on these rows, for goals over two
         classes: as the bound of the goal's first constraint moves, or of the one named; of a goal

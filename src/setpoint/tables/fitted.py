@@ -50,10 +50,7 @@ CHECKED = 0.3
 
 
 class FittedModel:
-    """A fitted classifier, with what it needs to know of tables.
-
-    A table is a path, a :class:`TableFile`, a frame, or a :class:`Table` that was read.
-    """
+    """A fitted classifier of tables: of paths, a :class:`TableFile`, frames or a :class:`Table`."""
 
     classifier: Any
     columns: tuple[TableColumn, ...]
@@ -237,11 +234,9 @@ class FittedModel:
         labelled: bool = True,
         deployed: bool = True,
     ) -> dict[str, Any]:
-        """X, y and what belongs to them, as methods of classifiers take them.
-
-        `beside` are further columns, with who looks at them; without `deployed` there are no
-        decisions of the deployed model, also where the goal refers to it.
-        """
+        """X, y and what belongs to them, as methods of classifiers take them."""
+        # `beside` are further columns, with who looks at them; without `deployed` there are no
+        # decisions of the deployed model, also where the goal refers to it.
         from setpoint.blackbox import BlackBox
         from setpoint.inputs import Deployed
         from setpoint.tables.roles import check_threshold, find_metric_columns, rows_of
@@ -299,11 +294,7 @@ class FittedModel:
         at_most: int | Mapping[Any, int] | None = None,
         by: str | None = None,
     ) -> pd.DataFrame:
-        """Decisions and scores, behind the columns to keep.
-
-        With `adapt` the rule is found anew on these rows. With `at_most` so many rows stay
-        positive, in all or in each group of the column `by`: the best by the rule.
-        """
+        """Decisions and scores, behind the columns to keep; of `at_most` rows by the rule."""
         columns = self.decided(table, keep=keep, adapt=adapt, at_most=at_most, by=by)
         frame: pd.DataFrame = needed("pyarrow").table(columns).to_pandas()
         return frame
