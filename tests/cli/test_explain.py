@@ -8,7 +8,6 @@ from setpoint import load_model
 from setpoint.errors import InputError
 from setpoint.report.text import HEADINGS
 from setpoint.tables import read_table
-from setpoint.tasks import explain_table
 
 
 def test_rows_in_words_and_as_json(run, folder, model):
@@ -37,7 +36,7 @@ def test_a_row_that_is_not_there(run, folder, model):
     assert done.exit_code == 1
     assert "--row: new.csv has no row 301; its rows are 1 to 300" in done.stderr
     with pytest.raises(InputError, match=r"`rows`: new\.csv has no row 0"):
-        explain_table(model, folder / "new.csv", rows=[0])
+        load_model(model).explain(folder / "new.csv", rows=[0])
 
 
 def test_a_card(run, model):

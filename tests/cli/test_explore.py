@@ -10,7 +10,6 @@ import pytest
 from explorer.in_node import called, needs_node
 from setpoint import load_model
 from setpoint.rules import Rule
-from setpoint.tasks import explore_table
 
 
 def payload_of(page):
@@ -43,7 +42,7 @@ def test_a_table_for_the_check_and_json(run, model, folder, tmp_path):
     assert done.exit_code == 0, done.stderr
     out = json.loads(done.stdout)
     assert (out["rows"], out["check_rows"]) == (300, 80)
-    same = explore_table(model, folder / "new.csv", check=folder / "checked.csv").explorer
+    same = load_model(model).explore(folder / "new.csv", check=folder / "checked.csv")
     page = payload_of((tmp_path / "x.html").read_text(encoding="utf-8"))
     assert page["curve"] == json.loads(json.dumps(same.payload["curve"]))
     assert page["check"]["n"] == 80

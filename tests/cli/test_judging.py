@@ -8,7 +8,7 @@ import pytest
 
 from setpoint import frontier as frontier_of
 from setpoint import load_model
-from setpoint.tables import read_table
+from setpoint.tables import labels_of, read_table
 
 
 def test_evaluate_agrees_with_the_library(run, folder, model, tmp_path):
@@ -18,7 +18,9 @@ def test_evaluate_agrees_with_the_library(run, folder, model, tmp_path):
     table = read_table(folder / "new.csv", columns=stored.columns)
     # The goal is silent on the deployed model; the fit named the column, and it is there.
     report = stored.classifier.evaluate(
-        stored.frame(table), stored.target_of(table), baseline=table.frame["old"]
+        stored.frame(table),
+        labels_of(table, "y", stored.classifier.classes_),
+        baseline=table.frame["old"],
     )
     assert report.deployed.rows == 300
     same = report.to_dict()
@@ -78,7 +80,7 @@ def test_frontier_table_and_json(run, folder, model, tmp_path):
     table = read_table(folder / "loans.csv", columns=stored.columns)
     same = frontier_of(
         stored.classifier, vary="precision", values=out["bounds"],
-        X=stored.frame(table), y=stored.target_of(table),
+        X=stored.frame(table), y=labels_of(table, "y", stored.classifier.classes_),
     )  # fmt: skip
     assert out == json.loads(json.dumps(same.to_dict()))
     text = run(

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from setpoint import Monitor, load_model
-from setpoint.tables import read_table
+from setpoint.tables import labels_of, read_table
 
 GOAL = "maximize recall subject to precision >= 0.55 and predicted_rate <= 0.6"
 IMPOSSIBLE = "maximize recall subject to precision >= 0.999"
@@ -32,7 +32,7 @@ def test_it_agrees_with_the_library_and_goes_on_from_its_state(run, folder, mode
     stored = load_model(model)
     table = read_table(folder / "new.csv", columns=stored.columns)
     monitor = Monitor(stored.classifier, GOAL)
-    monitor.update(stored.frame(table), stored.target_of(table))
+    monitor.update(stored.frame(table), labels_of(table, stored.target, stored.classifier.classes_))
     assert json.loads(state.read_text("utf-8")) == json.loads(json.dumps(monitor.to_dict()))
     assert (out["status"], out["rows"], out["new_rows"]) == ("no alarm", 300, 180)
     assert [s["wealth"] for s in out["statements"]] == monitor.wealth_.tolist()

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from setpoint import load_model, rows_needed
-from setpoint.tables import read_table
+from setpoint.tables import labels_of, read_table
 
 RECALL = "maximize precision subject to recall >= 0.9"
 GAP = "maximize precision subject to recall.difference(sex) <= 0.3"
@@ -76,7 +76,10 @@ def test_a_model_decides(run, folder, model):
     table = read_table(folder / "new.csv", columns=stored.columns)
     X = stored.frame(table)
     found = rows_needed(
-        GAP, stored.target_of(table), stored.classifier.predict(X), sensitive_features=X
+        GAP,
+        labels_of(table, stored.target, stored.classifier.classes_),
+        stored.classifier.predict(X),
+        sensitive_features=X,
     )
     done = run("plan", GAP, folder / "new.csv", "--model", model, "--json")
     assert same(plan_of(done), found)

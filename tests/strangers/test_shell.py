@@ -148,14 +148,12 @@ def test_compare_scores_each_model_once(at, monkeypatch):
     Counting.calls = 0
     compare("f1", models, second[["amount", "age"]], second["y"] == "yes")
     assert Counting.calls == 2
-    from setpoint.tasks import compare_tables
-
     two = [load_model(at / "model.skops") for _ in range(2)]
     asked, own = [], LogisticRegression.predict_proba
     monkeypatch.setattr(
         LogisticRegression, "predict_proba", lambda self, X: asked.append(1) or own(self, X)
     )
-    compare_tables(*two, second)
+    compare(None, dict(zip("AB", two, strict=True)), second, frontier=False)
     assert len(asked) == 2
 
 

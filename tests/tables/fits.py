@@ -2,7 +2,7 @@
 
 from setpoint.tables import TableModel
 
-ROWS = ("datasets", "validation", "certify_on", "skip_unlabelled", "reading")
+ROWS = ("datasets", "validation", "certify_on", "skip_unlabelled")
 
 
 def fit_table(table, goal, **asked):

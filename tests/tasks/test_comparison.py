@@ -1,13 +1,23 @@
 """Two models on the same rows: by the goal, by the pairs of decisions, in groups."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from setpoint import compare
 from setpoint.judging.pairs import BETTER, WORSE
-from setpoint.tasks import compare_tables
 from tables.fits import fit_table
 
 from .conftest import GOAL, rows
+
+
+def compare_tables(today, candidate, table, goal=None, **more):
+    """The one pair, with the reports of both models."""
+    made = compare(goal, {"A": today, "B": candidate}, table, frontier=False, **more)
+    pair, (old, new) = made.pairs["B"], made.reports.values()
+    own = {"today": old, "candidate": new, "rows_needed": pair.rows_needed}
+    return SimpleNamespace(**vars(pair) | own)
 
 
 @pytest.fixture(scope="module")
@@ -115,19 +125,19 @@ def test_further_data_sets_are_counted_and_have_no_pairs(poor, good, fresh):
 def test_models_of_other_classes_are_refused_with_both_named(good, fresh):
     turned = fresh.assign(y=(fresh["y"] == "yes").astype(int))
     numbers = fit_table(turned, "recall", target="y", drop=["old"])
-    message = r"the classes of the first model is \['no', 'yes'\], and of the second model \[0, 1\]"
+    message = r"the classes of 'A' is \['no', 'yes'\], and of 'B' \[0, 1\]"
     with pytest.raises(ValueError, match=message):
         compare_tables(good, numbers, fresh)
 
 
 def test_models_of_other_positive_classes_are_refused(good, fitted_on, fresh):
     turned = fit_table(fitted_on, "recall", target="y", pos_label="no", drop=["old"])
-    with pytest.raises(ValueError, match=r"positive class of the first model is 'yes'.* 'no'"):
+    with pytest.raises(ValueError, match=r"positive class of 'A' is 'yes'.* 'no'"):
         compare_tables(good, turned, fresh)
 
 
 def test_models_of_other_targets_need_a_target(good, fitted_on, fresh):
     named = fit_table(fitted_on.rename(columns={"y": "z"}), "recall", target="z", drop=["old"])
-    with pytest.raises(ValueError, match=r"target of the first model is 'y'.*'z'; `target` names"):
+    with pytest.raises(ValueError, match=r"target of 'A' is 'y'.*'z'; `target` names"):
         compare_tables(good, named, fresh)
-    assert compare_tables(good, named, fresh, target="y").changes.rows == len(fresh)
+    assert compare_tables(good, named.but(target="y"), fresh).changes.rows == len(fresh)

@@ -7,9 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from setpoint import InfeasibleError, InputError, SetpointError, save_model
-from setpoint.tables import TableError
-from setpoint.tasks import Reading, evaluate_table, frontier_of_table, predict_table
+from setpoint import InfeasibleError, InputError, SetpointError, load_model, save_model
+from setpoint.tables import TableError, TableFile
 from tables.fits import fit_table
 
 GOAL = "maximize recall subject to precision >= 0.6"
@@ -53,7 +52,10 @@ def test_a_fit_is_a_value_that_knows_its_rows(fitted):
 def test_files_frames_and_other_frames_are_the_same(fitted, tmp_path):
     FRAME.to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",")
     from_file = fit_table(
-        tmp_path / "t.csv", GOAL, target="y", drop=("customer",), reading=Reading(separator=";")
+        TableFile(tmp_path / "t.csv", separator=";"),
+        GOAL,
+        target="y",
+        drop=("customer",),
     )
     from_polars = fit_table(pl.from_pandas(FRAME), GOAL, target="y", drop=("customer",))
     rules = {found.classifier.rule_.to_json() for found in (fitted, from_file, from_polars)}
@@ -77,16 +79,16 @@ def _timed(caplog):
 
 def test_a_model_is_stored_judged_and_used(fitted, tmp_path):
     save_model(fitted, tmp_path / "m.skops")
-    judged = evaluate_table(tmp_path / "m.skops", NEW)
-    assert judged.n_rows == len(NEW)
-    assert judged.report.counts.seen == 0
-    decided = predict_table(fitted, NEW, keep=("customer",)).to_frame()
+    judged = load_model(tmp_path / "m.skops").evaluate(NEW)
+    assert judged.counts.n_rows == len(NEW)
+    assert judged.counts.seen == 0
+    decided = fitted.predict(NEW, keep=("customer",))
     assert list(decided) == ["customer", "prediction", "score"]
     truth = NEW["y"].to_numpy()
     recall = (decided["prediction"][truth == "yes"] == "yes").mean()
-    assert judged.report.objective.value == pytest.approx(recall, abs=1e-12)
-    moved = frontier_of_table(fitted, NEW, values=[0.5, 0.7])
-    assert moved.frontier.values[0] >= moved.frontier.values[1]
+    assert judged.objective.value == pytest.approx(recall, abs=1e-12)
+    moved = fitted.frontier(NEW, values=[0.5, 0.7])
+    assert moved.values[0] >= moved.values[1]
 
 
 def test_settings_of_a_trained_model():
@@ -187,17 +189,17 @@ def test_rows_without_a_label_are_an_error_or_left_out(fitted, tmp_path, said):
     gaps["a"] = gaps["a"].astype(object).where(gaps.index != 21, "much")
     gaps.to_csv(tmp_path / "gaps.csv", index=False)
     with pytest.raises(TableError, match="line 23"):
-        evaluate_table(fitted, tmp_path / "gaps.csv", skip_unlabelled=True)
+        fitted.evaluate(fitted.read(tmp_path / "gaps.csv", skip_unlabelled=True))
     with pytest.raises(InputError, match="no row has a label in column 'y'"):
         fit_table(FRAME.assign(y=None), GOAL, target="y", skip_unlabelled=True)
 
 
 def test_evaluating_without_unlabelled_rows(fitted):
     gaps = NEW.assign(y=NEW["y"].where(NEW.index >= 50))
-    judged = evaluate_table(fitted, gaps, skip_unlabelled=True)
-    same = evaluate_table(fitted, NEW[50:].reset_index(drop=True))
+    judged = fitted.evaluate(fitted.read(gaps, skip_unlabelled=True))
+    same = fitted.evaluate(NEW[50:].reset_index(drop=True))
     run = [json.dumps({**r.to_dict(), "run": None, "warnings": None}, default=str)
-           for r in (judged.report, same.report)]  # fmt: skip
+           for r in (judged, same)]  # fmt: skip
     assert run[0] == run[1]
 
 
@@ -225,8 +227,8 @@ def test_an_index_does_not_matter(fitted):
     shuffled = FRAME.set_axis(np.arange(len(FRAME))[::-1] * 3)
     again = fit_table(shuffled, GOAL, target="y", drop="customer")
     assert again.classifier.rule_.to_json() == fitted.classifier.rule_.to_json()
-    decided = predict_table(fitted, shuffled).to_frame()
-    assert decided.equals(predict_table(fitted, FRAME).to_frame())
+    decided = fitted.predict(shuffled)
+    assert decided.equals(fitted.predict(FRAME))
 
 
 def test_drawn_values_are_said_to_be_drawn(said):
@@ -248,7 +250,7 @@ def test_other_tables_may_have_rows_without_a_label_too():
 def test_a_frontier_without_unlabelled_rows(fitted):
     gaps = NEW.assign(y=NEW["y"].where(NEW.index >= 50))
     with pytest.raises(TableError, match="50 rows have no label"):
-        frontier_of_table(fitted, gaps, values=[0.6])
-    found = frontier_of_table(fitted, gaps, values=[0.6], skip_unlabelled=True)
-    same = frontier_of_table(fitted, NEW[50:], values=[0.6])
-    assert found.frontier.values.tolist() == same.frontier.values.tolist()
+        fitted.frontier(gaps, values=[0.6])
+    found = fitted.frontier(fitted.read(gaps, skip_unlabelled=True), values=[0.6])
+    same = fitted.frontier(NEW[50:], values=[0.6])
+    assert found.values.tolist() == same.values.tolist()

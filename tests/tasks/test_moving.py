@@ -7,8 +7,7 @@ from setpoint import Goal, InputError, UnknownGroupWarning, load_model, save_mod
 from setpoint.rules import PerSegment, Threshold
 from setpoint.search import InfeasibleError
 from setpoint.solvers import ModelResponse
-from setpoint.tasks import evaluate_table, frontier_of_table, move_rule
-from setpoint.tasks.moving import moved_goal
+from setpoint.tables import moved_goal
 from tables.fits import fit_table
 
 PRECISE = "maximize recall subject to precision >= 0.7"
@@ -21,103 +20,103 @@ def plain(fitted_on):
 
 @pytest.fixture(scope="module")
 def moved(plain, fresh):
-    return move_rule(plain, fresh, bounds=["precision >= 0.8"])
+    return plain.moved(fresh, bounds=["precision >= 0.8"])
 
 
 def test_it_is_the_best_rule_on_the_scores(plain, fresh, moved):
     scores = plain.predict(fresh)["score"].to_numpy()
-    best = solve(str(moved.goal), scores, fresh["y"].to_numpy(), pos_label="yes").report
-    assert moved.report.objective.value == best.objective.value
-    assert moved.report.constraints[0].satisfied
+    best = solve(str(moved.rule_goal), scores, fresh["y"].to_numpy(), pos_label="yes").report
+    assert moved.judged.objective.value == best.objective.value
+    assert moved.judged.constraints[0].satisfied
 
 
 def test_it_is_the_point_of_the_frontier(plain, fresh, moved):
-    at = frontier_of_table(plain, fresh, vary="precision", values=[0.8]).frontier
-    assert moved.report.objective.value == pytest.approx(at.values[0])
+    at = plain.frontier(fresh, vary="precision", values=[0.8])
+    assert moved.judged.objective.value == pytest.approx(at.values[0])
 
 
 def test_the_model_inside_stays_and_the_old_file_too(plain, fresh, moved):
     before = plain.predict(fresh)
-    after = moved.model.predict(fresh)
+    after = moved.predict(fresh)
     np.testing.assert_array_equal(before["score"], after["score"])
     assert (before["prediction"] != after["prediction"]).any()
     assert plain.classifier.goal_report_.goal == PRECISE
-    assert moved.model.classifier.estimator_ is plain.classifier.estimator_
+    assert moved.classifier.estimator_ is plain.classifier.estimator_
 
 
 def test_what_is_stored_says_what_was_moved(plain, fresh, moved, tmp_path):
-    save_model(moved.model, tmp_path / "new.skops")
+    save_model(moved, tmp_path / "new.skops")
     found = load_model(tmp_path / "new.skops")
     assert found.notes[-1] == (
         f"The rule of a model, which was found for '{PRECISE}', was moved to "
         "'maximize recall subject to precision >= 0.8' on 900 rows of the table"
     )
-    again = evaluate_table(tmp_path / "new.skops", fresh)
-    assert again.report.goal == str(moved.goal)
-    assert again.report.objective.value == moved.report.objective.value
+    again = found.evaluate(fresh)
+    assert again.goal == str(moved.rule_goal)
+    assert again.objective.value == moved.judged.objective.value
 
 
 def test_the_rows_that_chose_the_rule_count_as_rows_of_the_fit(plain, fresh, moved):
-    assert evaluate_table(plain, fresh).report.counts.seen == 0.0
-    assert evaluate_table(moved.model, fresh).report.counts.seen == 1.0
+    assert plain.evaluate(fresh).counts.seen == 0.0
+    assert moved.evaluate(fresh).counts.seen == 1.0
 
 
 def test_rows_that_the_fit_has_seen_are_said(plain, fitted_on):
-    report = move_rule(plain, fitted_on, bounds=["precision >= 0.6"]).report
+    report = plain.moved(fitted_on, bounds=["precision >= 0.6"]).judged
     assert report.counts.seen == pytest.approx(0.75, abs=0.01)
     assert report.verdict == "too close to call"
     assert "are among those that the model was fitted on" in " ".join(str(report).split())
 
 
 def test_a_bound_that_the_goal_lacks_is_added(plain, fresh, said):
-    found = move_rule(plain, fresh, bounds=["predicted_rate <= 0.2"])
-    assert str(found.goal) == f"{PRECISE} and predicted_rate <= 0.2"
+    found = plain.moved(fresh, bounds=["predicted_rate <= 0.2"])
+    assert str(found.rule_goal) == f"{PRECISE} and predicted_rate <= 0.2"
     assert any("predicted_rate <= 0.2 is added" in note for note in said())
-    assert (found.model.predict(fresh)["prediction"] == "yes").mean() <= 0.2
+    assert (found.predict(fresh)["prediction"] == "yes").mean() <= 0.2
 
 
 def test_a_line_is_taken_as_it_is(plain, fresh):
-    found = move_rule(plain, fresh, line=0.9)
-    table = found.model.predict(fresh)
+    found = plain.moved(fresh, line=0.9)
+    table = found.predict(fresh)
     np.testing.assert_array_equal(table["prediction"] == "yes", table["score"] >= 0.9)
     true = fresh["y"].to_numpy()
-    assert found.report.objective.value == np.mean(table["prediction"][true == "yes"] == "yes")
-    assert (found.report.goal, found.report.status) == (PRECISE, "evaluated")
-    assert "was moved to the score 0.9 and measured on 900 rows" in found.model.notes[-1]
+    assert found.judged.objective.value == np.mean(table["prediction"][true == "yes"] == "yes")
+    assert (found.judged.goal, found.judged.status) == (PRECISE, "evaluated")
+    assert "was moved to the score 0.9 and measured on 900 rows" in found.notes[-1]
 
 
 def test_a_rule_for_each_group_moves_in_each(good, fresh):
-    found = move_rule(good, fresh, bounds=["recall.difference(sex) <= 0.02"])
-    assert found.report.constraints[1].value <= 0.02
-    assert len(found.report.rule.cutoffs) == 2
-    line = move_rule(good, fresh, line=0.5)
-    assert [cut for _, cut in line.report.rule.cutoffs] == [0.5]
+    found = good.moved(fresh, bounds=["recall.difference(sex) <= 0.02"])
+    assert found.judged.constraints[1].value <= 0.02
+    assert len(found.judged.rule.cutoffs) == 2
+    line = good.moved(fresh, line=0.5)
+    assert [cut for _, cut in line.judged.rule.cutoffs] == [0.5]
 
 
 def test_what_was_certified_is_gone(fitted_on, fresh, said):
     goal = "maximize recall subject to precision >= 0.6 with confidence 0.9"
     sure = fit_table(fitted_on, goal, target="y", drop=["old"])
-    found = move_rule(sure, fresh, bounds=["precision >= 0.65"])
+    found = sure.moved(fresh, bounds=["precision >= 0.65"])
     assert sure.classifier.goal_report_.guarantee.state == "certified"
-    assert found.report.guarantee is None
-    assert str(found.goal) == "maximize recall subject to precision >= 0.65"
+    assert found.judged.guarantee is None
+    assert str(found.rule_goal) == "maximize recall subject to precision >= 0.65"
     assert any("nothing is certified of the new one" in note for note in said())
-    assert evaluate_table(found.model, fresh).promised is None
+    assert found.guarantee is None
 
 
 def test_infeasible_says_what_is_reachable(plain, fresh):
     with pytest.raises(InfeasibleError) as raised:
-        move_rule(plain, fresh, bounds=["precision >= 0.99", "recall >= 0.95"])
+        plain.moved(fresh, bounds=["precision >= 0.99", "recall >= 0.95"])
     assert set(raised.value.reachable) == {"precision >= 0.99", "recall >= 0.95"}
     assert str(raised.value.goal).endswith("precision >= 0.99 and recall >= 0.95")
 
 
 def test_a_model_trained_for_the_goal_can_move_too(fitted_on, fresh):
     model = fit_table(fitted_on, PRECISE, target="y", solver="ero", drop=["old", "sex"])
-    found = move_rule(model, fresh, bounds=["precision >= 0.8"])
-    assert found.report.constraints[0].satisfied
-    table = found.model.predict(fresh)
-    cut = found.report.rule.cutoffs[0][1]
+    found = model.moved(fresh, bounds=["precision >= 0.8"])
+    assert found.judged.constraints[0].satisfied
+    table = found.predict(fresh)
+    cut = found.judged.rule.cutoffs[0][1]
     np.testing.assert_array_equal(table["prediction"] == "yes", table["score"] >= cut)
 
 
@@ -128,10 +127,10 @@ def test_more_classes_move_by_bounds_and_not_by_a_line(fitted_on, fresh):
 
     goal = "maximize accuracy subject to recall(label='c') >= 0.7"
     model = fit_table(three(fitted_on), goal, target="y", drop=["old"])
-    found = move_rule(model, three(fresh), bounds=["recall(label='c') >= 0.95"])
-    assert found.report.constraints[0].value >= 0.95
+    found = model.moved(three(fresh), bounds=["recall(label='c') >= 0.95"])
+    assert found.judged.constraints[0].value >= 0.95
     with pytest.raises(ValueError, match="a threshold is a place on one score"):
-        move_rule(model, three(fresh), line=0.5)
+        model.moved(three(fresh), line=0.5)
 
 
 @pytest.mark.parametrize(
@@ -152,12 +151,12 @@ def test_more_classes_move_by_bounds_and_not_by_a_line(fitted_on, fresh):
 )
 def test_bad_input(plain, fresh, asked, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        move_rule(plain, fresh, **asked)
+        plain.moved(fresh, **asked)
 
 
 def test_labels_are_needed(plain, fresh):
     with pytest.raises(ValueError, match="'y'"):
-        move_rule(plain, fresh.drop(columns="y"), bounds=["precision >= 0.8"])
+        plain.moved(fresh.drop(columns="y"), bounds=["precision >= 0.8"])
 
 
 def test_a_bound_is_given_once():
@@ -179,23 +178,24 @@ def test_the_same_side_in_two_bounds_is_ambiguous():
 def test_a_rule_takes_the_place_of_another(plain, good, fresh):
     keys = [(("sex", value),) for value in sorted(fresh["sex"].unique())]
     rule = PerSegment([Threshold(0.3), Threshold(0.8)], keys)
-    line = move_rule(good, fresh, line=0.5).model  # its rule looks at no column
+    line = good.moved(fresh, line=0.5)  # its rule looks at no column
     for model in (good, line):
-        moved = move_rule(model, fresh, rule=rule).model.classifier
+        moved = model.moved(fresh, rule=rule).classifier
         assert moved.rule_ == rule
         assert moved.goal_report_.rule.decides_on == ("sex",)
-    table = move_rule(good, fresh, rule=rule.to_json()).model.predict(fresh)
+    table = good.moved(fresh, rule=rule.to_json()).predict(fresh)
     cut = np.where(fresh["sex"] == keys[0][0][1], 0.3, 0.8)
     np.testing.assert_array_equal(table["prediction"] == "yes", table["score"] >= cut)
     assert line.classifier.goal_report_.rule.decides_on == ()
     with pytest.raises(InputError, match="'sex' beside the score, and rules of this model can loo"):
-        move_rule(plain, fresh, rule=rule)
+        plain.moved(fresh, rule=rule)
 
 
 def test_new_groups_go_by_the_rule_of_the_largest(good, fresh):
     first, second = (((("sex", value),)) for value in fresh["sex"].value_counts().index)
     rule = PerSegment([Threshold(float("inf")), Threshold(float("-inf"))], [second, first])
-    moved = move_rule(good, fresh, rule=rule).model
+    moved = good.moved(fresh, rule=rule)
     moved.classifier.set_params(response=ModelResponse(unknown_group="largest"))
+    X = moved.frame(fresh.assign(sex="new"))
     with pytest.warns(UnknownGroupWarning, match=f"by the rule for sex = {first[0][1]}"):
-        assert set(moved.predict(fresh.assign(sex="new"))["prediction"]) == {"yes"}
+        assert set(moved.classifier.predict(X)) == {"yes"}

@@ -4,17 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from setpoint import Goal, InputError
+from setpoint import Goal, InputError, compare
 from setpoint.errors import GoalError
 from setpoint.tables import Table, TableError
 from setpoint.tables.roles import values_of
-from setpoint.tasks import (
-    compare_tables,
-    evaluate_table,
-    frontier_of_table,
-    move_rule,
-    predict_table,
-)
 from tables.fits import fit_table
 
 PROFIT = "maximize profit(tp=amount - 5, fp=-5) subject to predicted_rate <= 0.1"
@@ -47,8 +40,8 @@ def deferring():
 def test_the_model_and_the_rule_look_at_the_amount(paid, said):
     assert paid.classifier.rule_.value_columns == ("amount",)
     assert [c.name for c in paid.columns] == ["sex", "x", "amount"]
-    found = predict_table(paid, NEW)
-    kept = (found.to_frame()["prediction"] == "yes").to_numpy()
+    found = paid.predict(NEW)
+    kept = (found["prediction"] == "yes").to_numpy()
     assert NEW["amount"][kept].mean() > NEW["amount"][~kept].mean()
     assert not [note for note in said() if "deferred" in note]
 
@@ -60,7 +53,7 @@ def test_the_amount_can_be_kept_from_the_model_or_from_the_rule():
     assert "amount" not in str(hidden.classifier.estimator_[0].get_feature_names_out())
     blind = fit_table(FRAME, PROFIT, target="y", decide_on="none")
     assert blind.classifier.rule_.value_columns == ()
-    assert predict_table(blind, NEW.assign(amount=1.0)).to_frame()["score"].between(0, 1).all()
+    assert blind.predict(NEW.assign(amount=1.0))["score"].between(0, 1).all()
 
 
 @pytest.mark.parametrize(
@@ -112,16 +105,16 @@ def test_models_are_trained_on_rows_that_count_once(goal, solver):
 
 def test_a_column_that_the_rule_needs_is_named(paid):
     with pytest.raises(TableError, match=r"no column 'amount' .*add it, or fit again with `dec"):
-        predict_table(paid, NEW.drop(columns="amount"))
+        paid.predict(NEW.drop(columns="amount"))
     gap = NEW.copy()
     gap.loc[[4, 7], "amount"] = np.nan
     with pytest.raises(TableError, match="2 rows have no value in column 'amount', which the rule"):
-        predict_table(paid, gap)
+        paid.predict(gap)
 
 
 def test_deferred_rows_are_noted(deferring, said):
-    found = predict_table(deferring, NEW)
-    n = int((found.to_frame()["prediction"] == "defer").sum())
+    found = deferring.predict(NEW)
+    n = int((found["prediction"] == "defer").sum())
     assert 0 < n < 300
     assert f"the table: {n} of 300 rows are deferred to a person" in said()
 
@@ -129,29 +122,29 @@ def test_deferred_rows_are_noted(deferring, said):
 def test_numbers_stand_as_text_beside_deferred_rows():
     numbers = FRAME.assign(y=(FRAME["y"] == "yes").astype(int))
     fitted = fit_table(numbers, DEFER, target="y", parameters={"defer_label": "ask"})
-    found = predict_table(fitted, NEW).to_frame()
+    found = fitted.predict(NEW)
     assert set(found["prediction"]) == {"0", "1", "ask"}
 
 
 def test_goals_that_differ_from_the_rule_in_deferring(paid, deferring):
-    found = evaluate_table(paid, NEW, goal=DEFER).report
+    found = paid.evaluate(NEW, goal=DEFER)
     assert found.objective.value == 0.0
-    counted = evaluate_table(deferring, NEW, goal="maximize recall subject to deferral_rate <= 1")
-    assert counted.report.constraints[0].value > 0.0
+    counted = deferring.evaluate(NEW, goal="maximize recall subject to deferral_rate <= 1")
+    assert counted.constraints[0].value > 0.0
     worth = "maximize profit(tp=amount - 5, fp=-5, defer=-2)"
-    assert evaluate_table(deferring, NEW, goal=worth).report.objective.value is not None
+    assert deferring.evaluate(NEW, goal=worth).objective.value is not None
     with pytest.raises(GoalError, match="the rule defers rows, and 'maximize recall' does not say"):
-        evaluate_table(deferring, NEW, goal="maximize recall")
+        deferring.evaluate(NEW, goal="maximize recall")
 
 
 def test_models_that_defer_are_not_compared(paid, deferring):
-    with pytest.raises(InputError, match="the second model defers rows to a person"):
-        compare_tables(paid, deferring, NEW)
-    assert compare_tables(paid, paid, NEW).changes.changed == 0.0
+    with pytest.raises(InputError, match="'B' defers rows to a person"):
+        compare(None, {"A": paid, "B": deferring}, NEW)
+    assert compare(None, {"A": paid, "B": paid}, NEW).pairs["B"].changes.changed == 0.0
 
 
 def test_a_frontier_is_of_rules_that_look_at_the_amount(paid):
-    found = frontier_of_table(paid, NEW, values=[0.05, 0.1]).frontier
+    found = paid.frontier(NEW, values=[0.05, 0.1])
     assert found.thresholds is None
     assert found.values[0] < found.values[1]
 
@@ -159,7 +152,7 @@ def test_a_frontier_is_of_rules_that_look_at_the_amount(paid):
 def test_a_line_is_for_one_score(paid, deferring):
     for model, why in ((paid, "looks at amount, too"), (deferring, "defers rows between")):
         with pytest.raises(GoalError, match=why):
-            move_rule(model, NEW, line=0.5)
+            model.moved(NEW, line=0.5)
 
 
 def test_values_of_a_data_set():

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli import session as shell
-from setpoint.cli.endings import Ending, blocks, command, judged, wrote
+from setpoint.cli.endings import Ending, blocks, command, judged, write_page, wrote
+from setpoint.cli.inputs import opened_with
 from setpoint.cli.options import GIVEN, READING, Option
 from setpoint.errors import InputError
 from setpoint.goals import Goal
 from setpoint.packages import require_packages
 from setpoint.parameters import SATISFIED
-from setpoint.tables import note, step, warnings_as_notes
+from setpoint.tables import CHECKED, TableFile, note, only_one_stdin, step, warnings_as_notes
 
 if TYPE_CHECKING:
     from setpoint.cli.endings import Page
@@ -49,24 +50,20 @@ def frontier(
 
     Other rules for the scores of a stored model are compared on the rows of DATA.
     """
-    from setpoint.tasks import frontier_of_table
-
-    moved = frontier_of_table(
-        model, data, vary=None if vary is None else _side(vary), values=_levels(values),
-        **asked,
-    )  # fmt: skip
-    found, loaded = moved.frontier, moved.loaded
+    stored, table, more = opened_with(model, data, **asked)
+    side = None if vary is None else _side(vary)
+    found = stored.frontier(table, vary=side, values=_levels(values), **more)
     if picture is not None:
         from setpoint.report import plot_frontier
 
         shell.draw(picture, lambda ax: plot_frontier(found.thinned(_POINTS), ax=ax))
 
     def text() -> str:
-        soft = loaded.model.classifier.goal_report_.search.evidence == "soft"
+        soft = stored.classifier.goal_report_.search.evidence == "soft"
         return blocks(_text(found), _BY_POSTERIORS if soft else "", wrote(picture=picture))
 
     frontier = found.thinned(_POINTS).to_dict()
-    return Ending(text, {"status": "found", "rows": loaded.part.n_rows, "frontier": frontier})
+    return Ending(text, {"status": "found", "rows": len(table.frame), "frontier": frontier})
 
 
 def _side(text: str) -> str:
@@ -208,10 +205,14 @@ def explore(
     if page == "-":
         raise shell.CommandError("-o: the page is a file; name one that ends in .html")
     require_packages("setpoint explore", "report", "jinja2", "matplotlib")
-    from setpoint.tasks import CHECKED, explore_table
-
-    share = CHECKED if test_size is None else test_size
-    found = explore_table(model, data, check=share if check is None else check, **asked).explorer
+    share: Any = CHECKED if test_size is None else test_size
+    if check is not None:
+        only_one_stdin([data, check])
+    stored, table, more = opened_with(model, data, **asked)
+    if check is not None:
+        apart = TableFile(check, **asked["reading"])
+        share = stored.read(apart, skip_unlabelled=asked["skip_unlabelled"])
+    found = stored.explore(table, check=share, **more)
     write_explorer(found, page, model, data)
     return Ending(lambda: f"{found}\n{wrote(page=page)}", {"status": "written", **found.summary()})
 
@@ -325,23 +326,22 @@ def take(
         )
     from setpoint.estimators import save_model
     from setpoint.report import Header
-    from setpoint.tasks import move_rule
 
+    stored, table, more = opened_with(model, data, **asked)
     in_file = rule is not None and rule.endswith(".json")
-    moved = move_rule(
-        model, data, bounds=bounds, line=line,
-        rule=shell.rule_in_file(str(rule)) if in_file else rule,
-        **asked,
-    )  # fmt: skip
+    other = shell.rule_in_file(str(rule)) if in_file else rule
+    moved = stored.moved(table, bounds=bounds, line=line, rule=other, **more)
     with shell.writing(new):
-        save_model(moved.model, new)
-    found = moved.report
-    if report is not None:
-        with shell.writing(report):
-            found.to_html(report, about=moved.about(), header=Header(moved.before.table.name, new))
+        save_model(moved, new)
+    found = moved.classifier.goal_report_
+    about = {
+        "The data": (f"{len(table.frame):,} rows from {table.name}", *table.notes),
+        "The model": moved.notes,
+    }
+    write_page(found, report, about, Header(table.name, new))
     given = found.status == "evaluated"
     chosen = "that may have chosen the rule" if given else "that the rule was chosen on"
     return judged(
-        "taken", found, f"the {found.counts.n_rows:,} rows {chosen}",
-        {"target": moved.model.target}, written=wrote(model=new, page=report),
+        "taken", found, f"the {found.counts.n_rows:,} rows {chosen}", {"target": moved.target},
+        written=wrote(model=new, page=report),
     )  # fmt: skip

@@ -13,8 +13,7 @@ from click.core import ParameterSource
 from setpoint.cli import session as shell
 from setpoint.cli.options import GIVEN, OPTIONS, Command, Option, arguments, settings_option
 from setpoint.goals import Goal
-from setpoint.tables import TableModel, goals_near, note
-from setpoint.tasks import Reading
+from setpoint.tables import TableFile, TableModel, goals_near, note
 
 if TYPE_CHECKING:
     from setpoint.guarantees import Guarantee
@@ -89,7 +88,10 @@ def command(
             asked |= asked.pop("settings", {})
             if "decimal" in sets:
                 reading = {name: asked.pop(name, None) for name in _READING}
-                asked["reading"] = Reading(**reading)
+                asked["reading"] = reading
+                if "datasets" in asked:
+                    named = asked["datasets"].items()
+                    asked["datasets"] = {name: TableFile(path, **reading) for name, path in named}
             if checks:
                 shell.check_files()
             try:

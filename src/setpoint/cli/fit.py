@@ -22,10 +22,11 @@ from setpoint.cli.endings import (
     write_fit,
     wrote,
 )
+from setpoint.cli.inputs import metric_of, module_file
 from setpoint.cli.options import READING
 from setpoint.errors import InputError
 from setpoint.goals import Goal, as_goal
-from setpoint.tables import certifying, chosen_on, judged_on, note, training_solver
+from setpoint.tables import TableFile, certifying, chosen_on, judged_on, note, training_solver
 
 if TYPE_CHECKING:
     from setpoint.tables import TableModel
@@ -135,16 +136,20 @@ def _fit(
     """Fit on tables in memory, write and print."""
     from setpoint.cli.choose import explore_infeasible, write_explorer
     from setpoint.search import InfeasibleError
-    from setpoint.tables import TableModel, fit_tables, read_tables
-    from setpoint.tasks import explore_fit
+    from setpoint.tables import TableModel, explore_fit, fit_tables, read_tables
 
     given = {name: asked.pop(name) for name in _PARAMETERS if name in asked}
-    of_rows = ("datasets", "reading", "skip_unlabelled", "validation", "certify_on")
-    tables: dict[str, Any] = {name: asked.pop(name) for name in of_rows if name in asked}
+    reading, files = asked.pop("reading"), asked.pop("datasets")
+    apart: dict[str, Any] = {
+        name: asked.pop(name) for name in ("validation", "certify_on") if name in asked
+    }
+    tables: dict[str, Any] = {name: TableFile(path, **reading) for name, path in apart.items()}
+    skip = asked.pop("skip_unlabelled")
     fitted = TableModel(goal if own is None else own, parameters=asked, **given)
-    read = read_tables(fitted, data, **tables)
-    paths: dict[str, Any] = {"data": data, "model": new, "report": report}
-    paths |= {k: v for k, v in tables.items() if k not in ("reading", "skip_unlabelled")}
+    source = TableFile(data, **reading)
+    read = read_tables(fitted, source, datasets=files, skip_unlabelled=skip, **tables)
+    paths: dict[str, Any] = {"data": data, "model": new, "report": report, **apart}
+    paths["datasets"] = {name: file.path for name, file in files.items()}
     paths |= {} if explore is None else {"explore": explore}
     again: dict[str, str | None] = {"goal": "{goal}", "judge_by": None}
     held_out = again if fitted.share_held_out > 0 else again | {"test_size": None}
@@ -262,21 +267,18 @@ def train(
     current folder and then where Python looks; it is given the columns that its parameters
     name, dropped ones too. Ctrl-C ends its search, and the best so far is written.
     """
-    from setpoint.tasks import NamedMetric, metric_of, module_file
-
     if (goal is None) == (metric is None):
         what = "one of the two is needed" if metric is None else "they are not taken together"
         raise click.UsageError(
             f"--goal 'maximize ...' says what is asked for, or --metric module:function: {what}"
         )
-    named = NamedMetric(metric, lower_is_better, takes)
-    own = metric_of(named)
+    own = metric_of(metric, lower_is_better, takes)
     wanted = own.goal if own is not None else as_goal(str(goal))
     if own is None and wanted.is_blackbox:
         raise shell.CommandError(
             "--goal names a metric without a formula: name its function, --metric"
         )
-    shell.check_files(module_file(named))
+    shell.check_files(module_file(metric))
     if solver is None:
         moved = own is not None and "estimator" in asked
         solver = "post-shift" if moved else training_solver(wanted, own is not None)

@@ -21,13 +21,17 @@ from setpoint.cli.endings import (
     write_page,
     wrote,
 )
+from setpoint.cli.inputs import metric_for, module_file, opened, opened_with
 from setpoint.cli.options import OPTIONS, READING, Option, level_of
 from setpoint.goals import as_goal
-from setpoint.tables import step, warnings_as_notes
+from setpoint.tables import TableFile, only_one_stdin, step, warnings_as_notes
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from setpoint.judging import ModelComparison
     from setpoint.report import Entry
-    from setpoint.tasks import ComparedTables
+    from setpoint.tables import Table
 
 
 # --- ``setpoint evaluate``: how far a stored model, or decisions in tables ------------------------
@@ -108,21 +112,23 @@ def _evaluate_model(
 ) -> Ending:
     """Judge a model file by a table."""
     from setpoint.report import Header
-    from setpoint.tasks import NamedMetric, evaluate_table, module_file
 
-    named = NamedMetric(metric, lower_is_better, takes)
-    shell.check_files(module_file(named))
-    found = evaluate_table(model, data, metric=named, **asked)
-    promised = found.promised, found.holds
-    if report is not None:
-        header = Header(found.loaded.table.name, model)
-        with shell.writing(report):
-            found.report.to_html(report, about=found.about(), header=header)
+    shell.check_files(module_file(metric))
+    stored, table, more = opened_with(model, data, **asked)
+    own = metric_for(stored, metric, lower_is_better, takes)
+    found = stored.evaluate(table, **more | ({} if own is None else {"goal": own}))
+    rows = f"{len(table.frame):,} rows"
+    about = {
+        "The data": (f"{rows} from {table.name}", *table.notes),
+        "The model and the rows it was fitted on": stored.notes,
+    }
+    write_page(found, report, about, Header(table.name, model))
+    promised = stored.guarantee, stored.certified_holds
     files = shell.named_files()
     del files["tables"]
-    what = {"target": found.loaded.model.target, "guarantee": certified_json(*promised)}
+    what = {"target": stored.target, "guarantee": certified_json(*promised)}
     return judged(
-        "evaluated", found.report, f"{found.n_rows:,} rows", what, at_shell=False, files=files,
+        "evaluated", found, rows, what, at_shell=False, files=files,
         before=certified_before(*promised), written=wrote(page=report),
     )  # fmt: skip
 
@@ -132,7 +138,7 @@ def _evaluate_tables(
 ) -> Ending:
     """Judge decisions that are a column of tables."""
     from setpoint.report import Header
-    from setpoint.tasks import evaluate_tables
+    from setpoint.tables import evaluate_tables
 
     if goal is None or target is None:
         missing = "--goal" if goal is None else "--target"
@@ -143,7 +149,7 @@ def _evaluate_tables(
     rows = f"{found.counts.n_rows:,} rows"
     about = {"The data": (f"{rows} from {name}", *shell.current().notes)}
     write_page(found, report, about, Header(name))
-    files = {"tables": paths, "report": report, "datasets": asked["datasets"]}
+    files = {"tables": paths, "report": report, "datasets": shell.named_files()["datasets"]}
     return judged(
         "evaluated", found, rows, {"target": target, "guarantee": None}, at_shell=False,
         files=files, written=wrote(page=report),
@@ -197,7 +203,14 @@ def compare(
     picture: str | None,
     changed: str | None,
     report: str | None,
-    **asked: Any,
+    *,
+    goal: str | None,
+    target: str | None,
+    datasets: dict[str, TableFile],
+    skip_unlabelled: bool,
+    unknown_group: str,
+    trust: tuple[str, ...],
+    reading: dict[str, Any],
 ) -> Ending:
     """Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels.
 
@@ -208,54 +221,73 @@ def compare(
     The exit code is 0 if B is shown to be better, 3 if it is shown to be worse, and 4 if it is
     too close to call (--accept too-close makes that 0).
     """
-    from setpoint.tasks import compare_tables
+    from setpoint import compare as compared
+    from setpoint.tables import columns_of_all, labelled_rows, read
 
     drawn = picture is not None or report is not None
-    found = compare_tables(model_a, model_b, data, frontier=drawn, **asked)
+    only_one_stdin([data, *datasets.values()])
+    today, new = (
+        opened(path, trust=trust, target=target, unknown_group=unknown_group)
+        for path in (model_a, model_b)
+    )
+    table = read(TableFile(data, **reading), columns_of_all([today, new]))
+    if skip_unlabelled:
+        table = labelled_rows(table, today.target)
+    found = compared(goal, {"A": today, "B": new}, table, datasets=datasets, frontier=drawn)
     if picture is not None:
-        if not found.comparison.points:
+        if not found.points:
             raise shell.CommandError("--picture: the frontiers are those of models of two classes")
-        shell.draw(picture, found.comparison.plot)
+        shell.draw(picture, found.plot)
     if changed is not None:
         from setpoint.inputs import atomic_write
 
         with shell.writing(changed):
-            rows = found.changed_frame().to_csv(index=False, lineterminator="\n")
+            rows = _changed(found, table).to_csv(index=False, lineterminator="\n")
             atomic_write(changed, rows.encode("utf-8"))
     if report is not None:
         from setpoint.report import Header
 
         with shell.writing(report):
             header = Header(data, f"A: {model_a}, B: {model_b}")
-            found.comparison.to_html(report, header=header)
+            found.to_html(report, header=header)
 
     def text() -> str:
         from setpoint.judging import headline, lines_of
         from setpoint.report import printed
 
-        words, mark = headline(found.comparison), len(found.verdict)
+        words, mark = headline(found), len(found.verdict)
         first = click.style(words[:mark], fg=_COLORS.get(found.verdict, "yellow"), bold=True)
         who = {"A, of today": model_a, "B, the candidate": model_b}
-        body = printed("\n".join(lines_of(found.comparison, who)))
+        body = printed("\n".join(lines_of(found, who)))
         written = ", ".join(path for path in (picture, changed, report) if path is not None)
         return blocks(f"{first}{words[mark:]}\n{body}", f"Wrote {written}." if written else "")
 
     files = {name: path for name, path in shell.named_files().items() if path is not None}
     code = _CODES.get(found.verdict, shell.TOO_CLOSE)
-    reports = {"a": found.today, "b": found.candidate}
-    return Ending(text, _compared(found), code, reports, files=files)
+    what, reports = _compared(found), {name.lower(): r for name, r in found.reports.items()}
+    return Ending(text, what | {"target": today.target}, code, reports, files=files)
 
 
-def _compared(found: ComparedTables) -> dict[str, Any]:
+def _changed(found: ModelComparison, table: Table) -> pd.DataFrame:
+    """The rows that change, with the columns of the table behind."""
+    import pandas as pd
+
+    own = pd.DataFrame(found.changed)
+    rest = table.frame.iloc[own["row"].to_numpy()].reset_index(drop=True)
+    taken = {name: f"{name} (column)" for name in rest.columns if name in own.columns}
+    return pd.concat([own, rest.rename(columns=taken)], axis=1)
+
+
+def _compared(found: ModelComparison) -> dict[str, Any]:
     """A comparison for JSON."""
     from setpoint.judging import accepted
 
+    pair = found.pairs["B"]
     return {
         "status": found.verdict,
         "why": found.why,
         "goal": str(found.goal),
-        "target": found.loaded.model.target,
-        "rows": found.candidate.counts.n_rows,
+        "rows": found.reports["B"].counts.n_rows,
         "parts": [
             {
                 "part": "constraint" if i else "objective",
@@ -266,14 +298,14 @@ def _compared(found: ComparedTables) -> dict[str, Any]:
                 "b_is": part.verdict,
                 "rows_needed": part.rows_needed,
             }
-            for i, part in enumerate(found.parts)
+            for i, part in enumerate(pair.parts)
         ],
-        "accepted": {"a": accepted(found.today), "b": accepted(found.candidate)},
-        "changes": {name: getattr(found.changes, name) for name in _CHANGES},
+        "accepted": {name.lower(): accepted(r) for name, r in found.reports.items()},
+        "changes": {name: getattr(pair.changes, name) for name in _CHANGES},
         "groups": [
             {"column": g.column, "value": g.value}
             | {name: getattr(g.changes, name) for name in ("rows", *_CHANGES)}
-            for g in found.groups
+            for g in pair.groups
         ],
     }
 
@@ -326,23 +358,20 @@ def plan(
     """
     wanted = as_goal(goal)
     _check(data, rates, **asked)
-    model, trust, datasets = (asked.pop(name) for name in ("model", "trust", "datasets"))
+    model = asked.pop("model")
     pilot: dict[str, Any]
     if data is None:
         pilot = {"rates": _stated(rates)}
     elif model is not None:
-        from setpoint.tasks import load_and_read, pilot_of_model
-
-        loaded = load_and_read(
-            model, data, asked["reading"], trust=trust, target=asked["target"],
-            baseline=asked["baseline"], files=datasets, judging=True, goal=goal,
-        )  # fmt: skip
-        with step("deciding"), warnings_as_notes():
-            pilot = pilot_of_model(loaded)
+        del asked["prediction"], asked["pos_label"]
+        stored, table, more = opened_with(model, data, **asked)
+        pilot = stored.pilot(table, goal, **more)
     else:
-        from setpoint.tasks import pilot_of_table
+        from setpoint.tables import pilot_of_table
 
-        pilot = pilot_of_table(wanted, data, datasets=datasets, **asked)
+        del asked["trust"]
+        source = TableFile(data, **asked.pop("reading"))
+        pilot = pilot_of_table(wanted, source, **asked)
     from setpoint.estimators import rows_needed
 
     with step("counting rows"), warnings_as_notes():

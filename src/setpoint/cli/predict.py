@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
 from glob import has_magic
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -15,11 +14,11 @@ import click
 
 from setpoint.cli import session as shell
 from setpoint.cli.endings import Ending, Page, command, command_text, judged, write_page, wrote
+from setpoint.cli.inputs import opened, opened_with
 from setpoint.cli.options import READING
 from setpoint.goals import as_goal
 from setpoint.inputs import whole_file
-from setpoint.tables import counted, note
-from setpoint.tasks import Reading, columns_named
+from setpoint.tables import columns_named, counted, note, step
 
 if TYPE_CHECKING:
     from setpoint.tables import TableModel
@@ -50,7 +49,7 @@ def predict_many(
     data: Sequence[str],
     output: str,
     keep: tuple[str, ...],
-    reading: Reading,
+    reading: Mapping[str, Any],
     *,
     overwrite: bool,
 ) -> None:
@@ -154,12 +153,10 @@ def _decide(
     path: str,
     out: Path,
     keep: tuple[str, ...],
-    reading: Reading,
+    reading: Mapping[str, Any],
     tell: Callable[[int], None],
 ) -> int:
     """Decide one file; the number of its rows."""
-    from setpoint.tasks import decide_rows
-
     kind = _kind_of(path)
     target = str(out)
     with shell.keep_old_on_error(target), whole_file(target) as file:
@@ -168,10 +165,8 @@ def _decide(
         from setpoint.tables import read_table, write_rows
 
         # Without a step of its own: the files are the steps.
-        table = read_table(path, **asdict(reading), columns=model.columns or None)
-        if not len(table.frame):
-            raise shell.CommandError(f"{table.name} has column names and no rows")
-        write_rows(decide_rows(model, table, keep), file, kind)
+        table = read_table(path, **reading, columns=model.columns or None)
+        write_rows(model.decided(table, keep=keep), file, kind)
         return len(table.frame)
 
 
@@ -184,7 +179,6 @@ def _decide_batches(
 ) -> int:
     """Decide a Parquet file some rows at a time."""
     from setpoint.tables import needed, parquet_batches
-    from setpoint.tasks import decide_rows
 
     pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")
     kept: list[str] = []
@@ -197,7 +191,7 @@ def _decide_batches(
     try:
         for table in parquet_batches(path, model.columns, chosen):
             shell.current().check()
-            rows = pa.table(decide_rows(model, table, kept))
+            rows = pa.table(model.decided(table, keep=kept))
             if writer is None:
                 writer = parquet.ParquetWriter(file, rows.schema)
             writer.write_table(rows.cast(writer.schema))
@@ -249,8 +243,6 @@ def predict(
     in quotes. One line comes out for each row, in the same order: the columns kept, the
     prediction, and the score of the positive class (or one for each class).
     """
-    from setpoint.tasks import decide_new_groups, open_model, predict_table
-
     session, room, as_json = shell.current(), room_of(at_most, by), shell.asks_json()
     if is_folder(data, output):
         if as_json:
@@ -261,8 +253,7 @@ def predict(
         for option in (name for name, given in whole.items() if given):
             raise shell.CommandError(f"{option} is for one table, and DATA or -o names several")
         outputs_of(data, output)
-        found = open_model(model, asked["trust"])
-        decide_new_groups(found.classifier, asked["unknown_group"])
+        found = opened(model, trust=asked["trust"], unknown_group=asked["unknown_group"])
         predict_many(found, data, output, asked["keep"], asked["reading"], overwrite=overwrite)
         return
     if overwrite:
@@ -275,20 +266,26 @@ def predict(
             f"--excel is for CSV, and the output is {kind}; leave one of them out"
         )
     shell.check_files({"DATA": data[0]})
-    decided = predict_table(model, data[0], at_most=room, by=by, **asked)
+    stored, table, more = opened_with(model, data[0], **asked)
+    with step("deciding"):
+        decided = stored.decided(table, at_most=room, by=by, **more)
     from setpoint.tables import CsvDialect, write_rows
 
-    dialect = CsvDialect.excel(decided.decimal, decided.scores) if excel else None
+    dialect = None
+    if excel:
+        comma = table.decimal == "," or "decimal comma" in table.notes
+        scores = list(decided)[list(decided).index("prediction") + 1 :]
+        dialect = CsvDialect.excel("," if comma else ".", scores)
     if output == "-":
         # Bytes, so that neither the encoding nor the line ends of a terminal get in.
         session.streaming = True
-        write_rows(decided.columns, sys.stdout.buffer, kind, dialect)
+        write_rows(decided, sys.stdout.buffer, kind, dialect)
         sys.stdout.buffer.flush()
         session.streaming = False
         return
     with shell.writing(output), whole_file(output) as file:
-        write_rows(decided.columns, file, kind, dialect)
-    decisions = decided.columns["prediction"]
+        write_rows(decided, file, kind, dialect)
+    decisions = decided["prediction"]
     click.echo(f"Wrote {counted(len(decisions))} to {output}: {_each(decisions)}.", err=True)
 
 
@@ -400,7 +397,7 @@ def solve(
     positive one. If no rule meets the goal, it says what is reachable and writes no rule.
     """
     from setpoint.inputs import refers_to_positive
-    from setpoint.tasks import solve_tables
+    from setpoint.tables import solve_tables
 
     wanted, session = as_goal(goal), shell.current()
     if exact and tol is not None:

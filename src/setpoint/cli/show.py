@@ -14,16 +14,16 @@ import click
 
 from setpoint.cli import session as shell
 from setpoint.cli.endings import Ending, blocks, certified_before, command, status_of, wrote
+from setpoint.cli.inputs import opened, opened_with
 from setpoint.cli.options import OPTIONS, READING
-from setpoint.goals import Label
+from setpoint.goals import Goal, Label
 from setpoint.inputs import whole_file
 from setpoint.tables import note, step, warnings_as_notes
-from setpoint.tasks import open_model
 
 if TYPE_CHECKING:
     from setpoint.estimators import Monitor
     from setpoint.rules import Rule
-    from setpoint.tasks import LoadedModel, ShownModel
+    from setpoint.tables import TableModel
 
 
 # --- ``setpoint show``: what a model file holds ---------------------------------------------------
@@ -45,70 +45,76 @@ def show(model: str, report: str | None, card: bool, trust: tuple[str, ...]) -> 
     No table is needed, and nothing in the file is run.
     """
     from setpoint.report import card_text, printed
-    from setpoint.tasks import show_model
 
     if card and shell.asks_json():
         raise click.UsageError("--card is Markdown: leave --json out")
-    found = show_model(model, trust=trust)
+    found = opened(model, trust=trust)
     if report is not None:
         with shell.writing(report):
-            found.to_html(report, model)
+            found.to_html(report)
     if card:
-        text = card_text(found.chosen, name=Path(model).stem, held_out=found.model.held_out)
+        text = card_text(
+            found.classifier.goal_report_, name=Path(model).stem, held_out=found.held_out
+        )
         click.echo(text, nl=False)
         return None
+    facts = found.to_dict()
     return Ending(
-        lambda: blocks(printed("\n".join(_text(found, model))), wrote(page=report)),
-        {"status": status_of(found.judged), **found.to_dict()},
-        run={"written": dict(found.written)},
+        lambda: blocks(printed("\n".join(_text(found, facts))), wrote(page=report)),
+        {"status": status_of(found.judged), **facts},
+        run={"written": found.written},
     )
 
 
-def _text(found: ShownModel, path: str) -> Iterator[str]:
+def _text(model: TableModel, found: dict[str, Any]) -> Iterator[str]:
     """The facts, in the order of the questions of who finds a file."""
     from setpoint.report import entry_lines, headline, lines_of, rule_lines
 
-    clf, judged, written = found.model.classifier, found.judged, dict(found.written)
+    judged, written = model.judged, model.written
     when = f"{written.pop('when', '')[:16].replace('T', ' ')} UTC"
     versions = ", ".join(f"{name} {version}" for name, version in written.items())
-    labels = [repr(label) for label in clf.classes_.tolist()]
+    labels, positive = [repr(label) for label in found["classes"]], repr(found["positive"])
     classes = ", ".join(labels)
-    if clf.positive_ is not None:
-        other = next(label for label in labels if label != repr(clf.positive_))
-        classes = f"positive is {clf.positive_!r}, negative {other}"
+    if found["positive"] is not None:
+        other = next(label for label in labels if label != positive)
+        classes = f"positive is {positive}, negative {other}"
     words = {"fitted": "in the fit", "held_out": "held out", "certifying": "that certify"}
-    rows = ", ".join(f"{n:,} {words[what]}" for what, n in found.rows.items() if n)
+    rows = ", ".join(f"{n:,} {words[what]}" for what, n in found["rows"].items() if n)
     facts = {
-        "Model file": f"{path}; {when}; {versions}",
-        "Goal": str(found.goal),
-        "Judged by": "" if found.meant == found.goal else str(found.meant),
-        "Target": f"{found.model.target}: {classes}",
-        "Scores": f"{found.inside}; the rule is by "
-        + ", ".join(filter(None, (found.family, found.solver))),
+        "Model file": f"{model.source}; {when}; {versions}",
+        "Goal": found["goal"],
+        "Judged by": "" if found["judge_by"] == found["goal"] else found["judge_by"],
+        "Target": f"{model.target}: {classes}",
+        "Scores": f"{found['model']}; the rule is by "
+        + ", ".join(filter(None, (found["family"], found["solver"]))),
         "Rows": rows or f"{judged.counts.n_rows:,} judged",
-        "Data sets": ", ".join(found.model.dataset_names),
-        "Deployed": found.baseline and f"column {found.baseline}",
+        "Data sets": ", ".join(found["datasets"]),
+        "Deployed": found["baseline"] and f"column {found['baseline']}",
     }
     for title, text in facts.items():
-        yield from _filled(title, text)
-    yield from ("", "Rule", *(f"  {line}" for line in rule_lines(found.chosen, found.goal)))
-    goal = found.meant if str(found.meant) == judged.goal else found.goal
-    yield from ("", f"Then, on {found.where}", *_filled("", f"{headline(judged, goal)}.", 2))
+        yield from _filled(title, text or "")
+    rule = rule_lines(model.classifier.goal_report_, model.rule_goal)
+    yield from ("", "Rule", *(f"  {line}" for line in rule))
+    goal = Goal.parse(found["judge_by"])
+    goal = goal if str(goal) == judged.goal else model.rule_goal
+    yield from ("", f"Then, on {found['judged_on']}")
+    yield from _filled("", f"{headline(judged, goal)}.", 2)
     for entry in lines_of(judged, goal):
         first, *more = entry_lines(entry)
         yield from (f"  {first}", *(f"    {text}" for text in more))
-    yield from _filled("", certified_before(found.guarantee, found.certified_holds), 2)
-    yield from ("", f"Columns that a table needs ({len(found.columns):,})")
+    yield from _filled("", certified_before(model.guarantee, model.certified_holds), 2)
+    columns = found["columns"]
+    yield from ("", f"Columns that a table needs ({len(columns):,})")
     kinds: dict[str, list[str]] = {}
-    for name, kind in list(found.columns.items())[:_MOST_COLUMNS]:
+    for name, kind in list(columns.items())[:_MOST_COLUMNS]:
         kinds.setdefault(kind, []).append(name)
     for kind, names in kinds.items():
         yield from _filled(kind, ", ".join(names), 2)
-    if len(found.columns) > _MOST_COLUMNS:
-        yield from _filled("more", f"{len(found.columns) - _MOST_COLUMNS:,}, which --json lists", 2)
-    if found.notes:
+    if len(columns) > _MOST_COLUMNS:
+        yield from _filled("more", f"{len(columns) - _MOST_COLUMNS:,}, which --json lists", 2)
+    if model.notes:
         yield from ("", "About the fit")
-        for line in found.notes:
+        for line in model.notes:
             yield from _filled("", line, 2)
 
 
@@ -187,7 +193,7 @@ def _opened(
         begins = file.read(64).lstrip()
     if begins.startswith(b"{"):
         return shell.rule_in_file(path), None, None
-    clf: Any = open_model(path, trust).classifier
+    clf: Any = opened(path, trust=trust).classifier
     order = clf._classes.order
     classes = tuple(clf.classes_.tolist()[i] for i in order)
     several = clf.rule_.score_columns is not None and len(classes) > 2
@@ -242,9 +248,9 @@ def explain(model: str, data: str, rows: tuple[int, ...], **asked: Any) -> Endin
     Excel or Parquet file, or '-' for stdin.
     """
     from setpoint.report import printed
-    from setpoint.tasks import explain_table
 
-    found = explain_table(model, data, rows=rows or None, **asked).explanation
+    stored, table, _ = opened_with(model, data, **asked)
+    found = stored.explain(table, rows=rows or None)
 
     def text() -> str:
         shown = found if rows else found[:_SHOWN]
@@ -275,8 +281,8 @@ def monitor(
     no_labels: bool,
     late_labels: bool,
     picture: str | None,
-    unknown_group: str,
-    reading: Any,
+    goal: str | None,
+    baseline: str | None,
     **asked: Any,
 ) -> Ending:
     """Watch a model file on new rows, in their order.
@@ -290,21 +296,17 @@ def monitor(
         )
     if late_labels and state is None:
         raise shell.CommandError("--late-labels goes on from the --state that counted these rows")
-    from setpoint.tasks import decide_new_groups, load_and_read
-
-    judged = load_and_read(
-        model, data, reading, files=None, judging=True, labelled=not no_labels, **asked
-    )
-    decide_new_groups(judged.model.classifier, unknown_group)
-    found = _monitor(judged, alpha, not no_restart)
+    stored, table, _ = opened_with(model, data, **asked)
+    wanted = stored.goal_by(goal)
+    rows = stored.rows(table, wanted, baseline=baseline, labelled=not no_labels)
+    del rows["datasets"]
+    found = _monitor(stored, wanted, alpha, not no_restart)
     if no_labels and all(found.needs_labels):
         raise shell.CommandError(
             "--no-labels: every constraint needs labels, so there is nothing to count; "
             "predicted_rate and churn need none"
         )
     before = _resume(found, state)
-    rows = judged.rows()
-    rows.pop("datasets")
     with (
         warnings_as_notes(),
         step("watching the rows"),
@@ -320,7 +322,7 @@ def monitor(
     def text() -> str:
         first, *lines = found.lines()
         first = click.style(first, fg="red" if found.alarms_ else "green", bold=True)
-        n_rows = judged.part.n_rows
+        n_rows = len(table.frame)
         more = "" if n_rows == found.n_rows_ else f" {n_rows:,} of them are new."
         return blocks(
             first + more, f"Goal: {found.goal}", "\n".join(lines),
@@ -328,15 +330,16 @@ def monitor(
         )  # fmt: skip
 
     code = shell.FAILED if found.alarms_ else shell.SHOWN
-    return Ending(text, _monitored(found, judged, before), code)
+    what = {"target": stored.target, "new_rows": len(table.frame)}
+    return Ending(text, _monitored(found, before) | what, code)
 
 
-def _monitor(judged: LoadedModel, alpha: float, restart: bool) -> Monitor:
+def _monitor(model: TableModel, goal: Goal, alpha: float, restart: bool) -> Monitor:
     """A monitor of a model file, before any row."""
     from setpoint.estimators import Monitor
 
     try:
-        return Monitor(judged.model.classifier, judged.goal, alpha=alpha, restart=restart)
+        return Monitor(model.classifier, goal, alpha=alpha, restart=restart)
     except ValueError as error:
         if not str(error).startswith("`groups`: "):
             raise
@@ -367,15 +370,13 @@ def _resume(found: Monitor, path: str | None) -> int:
     return len(found.alarms_)
 
 
-def _monitored(found: Monitor, judged: LoadedModel, before: int) -> dict[str, Any]:
+def _monitored(found: Monitor, before: int) -> dict[str, Any]:
     """A monitor for JSON."""
     statements = zip(found.names(), found.wealth_.tolist(), found.needs_labels, strict=True)
     return {
         "status": "alarm" if found.alarms_ else "no alarm",
         "goal": str(found.goal),
-        "target": judged.model.target,
         "rows": found.n_rows_,
-        "new_rows": judged.part.n_rows,
         "alpha": found.alpha,
         "restart": found.restart,
         "limit": found.limit,

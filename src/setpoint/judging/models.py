@@ -65,15 +65,16 @@ def check_same(what: str, found: Mapping[str, Any], more: str = "") -> None:
 
 
 def compare(
-    goal: Goal | Expression | str,
+    goal: Goal | Expression | str | None,
     models: Mapping[str, Any],
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     sample_weight: Any = None,
     sensitive_features: Any = None,
     baseline: Any = None,
     pos_label: Any = None,
+    datasets: Mapping[str, Any] | None = None,
     frontier: bool | Constraint | str = True,
 ) -> ModelComparison:
     """Compare models by a goal: which serves it better, and which rows change.
@@ -91,7 +92,9 @@ def compare(
         Two or more, the first of which is in use. A model is a fitted classifier of this
         library, which decides by its own rule; any other fitted classifier, by its ``predict``;
         or decisions, as `baseline` takes them: an array of shape (N,), the name of a column of
-        X, or a :class:`setpoint.Deployed` of scores and their threshold.
+        X, or a :class:`setpoint.Deployed` of scores and their threshold. Or all are models of
+        tables, as model files hold them: X is then a table with labels, or its path, and `goal`
+        may be None, for that of the first.
     X : array-like, sparse matrix or frame of shape (N, p), or None
         None where only decisions are compared. Rows that no model was fitted on.
     y : array-like of shape (N,)
@@ -104,6 +107,8 @@ def compare(
     pos_label : label, optional
         The positive class of two, where neither the labels nor a classifier of this library say
         which it is.
+    datasets : dict of str to table, optional
+        Of models of tables: the further data sets that the goal refers to.
     frontier : bool, constraint or str
         Whether to find the best that each model's scores reach on these rows, for goals over two
         classes: as the bound of the goal's first constraint moves, or of the one named; of a goal
@@ -141,7 +146,14 @@ def compare(
     >>> f"{gain.value:.3f}, on new rows {gain.low:.3f} to {gain.high:.3f}"
     '0.120, on new rows 0.087 to 0.156'
     """
-    goal = as_goal(goal)
+    given: Any = models
+    of_tables = next(iter(given.values()), None) if isinstance(given, Mapping) else None
+    of_tables = getattr(of_tables, "_compared", None)
+    if of_tables is not None:
+        found: ModelComparison = of_tables(goal, models, X, datasets, frontier)
+        return found
+    asked: Any = goal
+    goal = as_goal(asked)
     goal.require_formula("models are compared by goals that are counted")
     if goal.needs.datasets:
         raise GoalError(

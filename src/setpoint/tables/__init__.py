@@ -9,11 +9,13 @@ if TYPE_CHECKING:
         certifying,
         chosen_on,
         costs_of_constraints,
+        explore_fit,
         goals_near,
         judged_on,
         write_infeasible_page,
         write_page,
     )
+    from setpoint.tables.counting import evaluate_tables, pilot_of_table, solve_tables
     from setpoint.tables.features import (
         LEARNERS,
         auto_model_for,
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
         unusable,
     )
     from setpoint.tables.files import FORMATS, CsvDialect, parquet_batches, read_table, write_rows
+    from setpoint.tables.fitted import CHECKED, columns_of_all, moved_goal
     from setpoint.tables.fitting import HELD_OUT, Tables, fit_tables, read_tables
     from setpoint.tables.kinds import TableError, needed
     from setpoint.tables.model import TableModel
@@ -36,6 +39,21 @@ if TYPE_CHECKING:
         counted,
         find_metric_columns,
         rows_of,
+    )
+    from setpoint.tables.rows import (
+        TableFile,
+        check_datasets,
+        check_folds,
+        check_one_table,
+        check_positive,
+        classes_in,
+        columns_named,
+        label_of,
+        labelled_rows,
+        note_reading,
+        only_one_stdin,
+        read,
+        value_named,
     )
     from setpoint.tables.settings import MODULES, SURROGATES, choose_solver, training_solver
     from setpoint.tables.table import (

@@ -13,6 +13,7 @@ from setpoint.tables.roles import ColumnRoles, counted
 
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox
+    from setpoint.explorer import Explorer
     from setpoint.guarantees import (
         NotCertifiable,
     )
@@ -314,3 +315,12 @@ def goals_near(error: InfeasibleError, goal: Goal) -> list[Goal]:
     bounds = {text: Const(bound) for text, bound in error.reachable.items()}
     moved = tuple(replace(c, rhs=bounds.get(str(c), c.rhs)) for c in goal.constraints)
     return [replace(goal, constraints=moved)] if bounds else []
+
+
+def explore_fit(fitted: TableModel) -> Explorer:
+    """The explorer of a fit: bounds move on the rows of the fit, those held out check."""
+    held = fitted.held
+    apart = {} if held is None else {"X": held.X, "y": held.y, **held.sides()}
+    with warnings_as_notes(), step("counting what every cut-off does"):
+        found: Explorer = fitted.classifier.explore(**apart)
+    return found

@@ -25,9 +25,7 @@ from setpoint.tables.roles import (
     hold_out_with,
     rows_of,
 )
-from setpoint.tables.settings import AUTO, SolverChoice, check_goal, choose_solver, promise_of
-from setpoint.tasks.reading import (
-    Reading,
+from setpoint.tables.rows import (
     check_datasets,
     check_folds,
     check_positive,
@@ -38,6 +36,7 @@ from setpoint.tasks.reading import (
     only_one_stdin,
     read,
 )
+from setpoint.tables.settings import AUTO, SolverChoice, check_goal, choose_solver, promise_of
 
 if TYPE_CHECKING:
     from setpoint.report import GoalReport
@@ -371,7 +370,6 @@ def read_tables(
     validation: Any = None,
     certify_on: Any = None,
     skip_unlabelled: bool = False,
-    reading: Reading | None = None,
 ) -> Tables:
     """Check what was asked for, and read the tables that it is asked of."""
     named = dict(datasets or {})
@@ -380,8 +378,8 @@ def read_tables(
     only_one_stdin([table, *apart.values(), *named.values()])
     goal = settle(asked, validation, certify_on)
     meant = None if asked.judge_by is None else goal_meant(asked, goal)
-    named, reading = check_datasets(goal, named), reading or Reading()
-    whole = read(table, reading)
+    named = check_datasets(goal, named)
+    whole = read(table)
     if skip_unlabelled:
         whole = labelled_rows(whole, asked.target)
     roles = find_roles(whole, goal, asked)
@@ -397,10 +395,10 @@ def read_tables(
             f"the column {looked}"
         )
     kinds = (*roles.columns, *roles.metric_columns)
-    others = {name: read(source, reading, kinds) for name, source in named.items()}
+    others = {name: read(source, kinds) for name, source in named.items()}
     if others:
         roles = find_roles(whole, goal, asked, list(others.values()))
-    beside = {name: read(source, reading, kinds) for name, source in apart.items()}
+    beside = {name: read(source, kinds) for name, source in apart.items()}
     if skip_unlabelled:
         beside = {name: labelled_rows(table, asked.target) for name, table in beside.items()}
     for used in (whole, *others.values(), *beside.values()):

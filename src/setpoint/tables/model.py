@@ -1,29 +1,15 @@
-"""A classifier of tables: columns to features, and what a model file holds."""
+"""A classifier of tables: what is asked for, what a fit finds, and what a model file holds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from setpoint.errors import InputTypeError
-from setpoint.tables.kinds import TableError, needed
-from setpoint.tables.table import (
-    Table,
-    TableColumn,
-    absent,
-    column_names,
-    conform,
-    labels_of,
-)
+from setpoint.tables.fitted import FittedModel
+from setpoint.tables.table import TableColumn
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from setpoint.guarantees import Guarantee
     from setpoint.report import GoalReport
     from setpoint.tables.about import RowCounts
     from setpoint.tables.roles import ColumnRoles, TableRows
@@ -33,13 +19,12 @@ if TYPE_CHECKING:
 # --- A classifier of tables: what a model file of the shell holds ---------------------------------
 
 
-Array = NDArray[Any]
 _STORED = ("classifier", "target", "dataset_names", "notes", "judge_by", "profile", "held_out",
            "fitted_rows")  # fmt: skip
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TableModel:
+class TableModel(FittedModel):
     """A classifier of tables: it reads them, knows its columns, and is what a model file holds.
 
     Parameters
@@ -146,7 +131,9 @@ class TableModel:
     def __setstate__(self, state: dict[str, Any]) -> None:
         columns = state["columns"]
         pairs = zip(columns["names"], columns["kinds"], strict=True)
-        vars(self).update(state, columns=tuple(TableColumn(name, kind) for name, kind in pairs))
+        report = state["classifier"].goal_report_
+        state |= {"columns": tuple(TableColumn(name, kind) for name, kind in pairs)}
+        vars(self).update(state, goal=report.goal, report=report)
 
     def fit(self, table: Any, **tables: Any) -> TableModel:
         """Fit on a table, find the rule, and judge it on rows held out.
@@ -180,12 +167,6 @@ class TableModel:
         return Deployed(self.baseline, self.baseline_threshold)
 
     @property
-    def guarantee(self) -> Guarantee | None:
-        """What is promised on new rows; None where nothing was asked for."""
-        found: Guarantee | None = self.classifier.goal_report_.guarantee
-        return found
-
-    @property
     def judged(self) -> GoalReport:
         """The report that decides: on the rows that certify, on those held out, or the other."""
         if self.held_out is None or self.guarantee is not None:
@@ -201,70 +182,3 @@ class TableModel:
     def candidates(self) -> list[dict[str, Any]]:
         """What a training tried, the best first; empty where it is one way."""
         return list(getattr(self.classifier, "candidates_", ()))
-
-    def frame(self, table: Table) -> pd.DataFrame:
-        """The table's columns as in training; a frame will do for a table."""
-        table = _table(table)
-        if not len(table.frame):
-            raise TableError(f"{table.name} has no rows")
-        values = self.classifier.rule_.value_columns
-        for name in values:
-            if name not in table.frame:
-                raise TableError(
-                    f"{absent(table, [name])}; the rule looks at it beside the score: add it, or "
-                    "fit again with `decide_on=none`"
-                )
-        frame = conform(table, self.columns)
-        for name in values:
-            table.refuse_gaps(
-                frame[name].isna().to_numpy(),
-                f"value in column {name!r}, which the rule looks at beside the score",
-                "fill them in, or leave such rows out",
-            )
-        return frame
-
-    def target_of(self, table: Table) -> Array:
-        """The table's labels, of the same type as the classes."""
-        return labels_of(_table(table), self.target, np.asarray(self.classifier.classes_))
-
-    def predict(self, table: Table) -> pd.DataFrame:
-        """Decisions and scores."""
-        return self.decided(self.frame(table))
-
-    def decided(
-        self, X: pd.DataFrame, capacity: Callable[[NDArray[np.float64], Array], Array] | None = None
-    ) -> pd.DataFrame:
-        """The same for rows that :meth:`frame` made."""
-        clf = self.classifier
-        labels = np.asarray(clf.classes_).tolist()
-        # The model is asked once where the rule goes by the posteriors that are written.
-        posteriors = clf.predict_proba(X) if hasattr(clf, "predict_proba") else None
-        scores = None if posteriors is None else clf._scores_by_posteriors(posteriors)
-        if scores is None:
-            scores = clf._scores(X)
-        decisions = clf._decided(X, scores)
-        if capacity is not None:
-            decisions = capacity(scores, decisions)
-        out: dict[str, Array] = {"prediction": decisions}
-        if len(labels) > 2:
-            shown = clf.decision_function(X) if posteriors is None else posteriors
-            out |= {f"score_{label}": shown[:, i] for i, label in enumerate(labels)}
-        elif posteriors is not None:
-            out["score"] = posteriors[:, labels.index(clf.positive_)]
-        else:  # as the rule's threshold has it, for the positive class
-            out["score"] = scores
-        if clf.rule_.randomized:
-            shares = clf.decision_distribution(X)
-            answers = [*labels, clf._answers.defer_label] if clf._defers else labels
-            out |= {f"decision_{label}": shares[:, i] for i, label in enumerate(answers)}
-        frame: pd.DataFrame = needed("pandas").DataFrame(out)
-        return frame
-
-
-def _table(table: Any) -> Table:
-    if isinstance(table, Table):
-        return table
-    if isinstance(table, needed("pandas").DataFrame):
-        column_names([str(name) for name in table.columns], "the frame", [])  # each once
-        return Table("the frame", table)
-    raise InputTypeError(f"a Table or a pandas DataFrame is wanted, got {type(table).__name__}")

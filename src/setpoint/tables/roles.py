@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError, nearest
 from setpoint.goals import Goal, Label, Other
-from setpoint.tables import note
-from setpoint.tasks.reading import columns_named, value_named
+from setpoint.tables.notes import note
+from setpoint.tables.rows import columns_named, value_named
 
 if TYPE_CHECKING:
     import numpy as np

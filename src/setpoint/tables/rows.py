@@ -1,53 +1,53 @@
-"""Tables and models as tasks take them: read, and what was assumed about them noted."""
+"""Tables as models take them: read, and what was assumed about them noted."""
 
 from __future__ import annotations
 
 import os
-import sys
-import traceback
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import redirect_stdout
-from dataclasses import asdict, dataclass
-from importlib import import_module
-from os import getcwd
-from pathlib import Path
-from types import ModuleType
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from setpoint.errors import InputError, InputTypeError, nearest
 from setpoint.goals import Goal
-from setpoint.tables import note, step
+from setpoint.tables.kinds import TableError
+from setpoint.tables.notes import note, step
+from setpoint.tables.table import FIRST, Table, TableColumn
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from setpoint.blackbox import BlackBox
-    from setpoint.tables import Table, TableColumn, TableModel
 
-
-# --- Tables and models as tasks take them: read ---------------------------------------------------
+# --- Tables as models take them: read -------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How tables are to be read."""
+class TableFile:
+    """A file of rows, and how it is to be read where that is not found out right."""
 
+    path: str | os.PathLike[str]
     encoding: str | None = None
     separator: str | None = None
     decimal: str | None = None
     sheet: str | None = None
 
 
-def read(source: Any, reading: Reading, columns: Sequence[TableColumn] = ()) -> Table:
+def read(source: Any, columns: Sequence[TableColumn] = ()) -> Table:
     """A table that is a file, a frame, or a table already; :func:`note_reading` comments on it."""
-    from setpoint.tables import FIRST, Table, read_table
-
+    if isinstance(source, (str, os.PathLike)):
+        source = TableFile(source)
     if isinstance(source, Table):
         table = source
-    elif isinstance(source, (str, os.PathLike)):
-        name = os.fspath(source)
-        with step(f"reading {'stdin' if name == '-' else name}"):
-            table = read_table(name, **asdict(reading), columns=columns or None)
+    elif isinstance(source, TableFile):
+        from setpoint.tables.files import read_table
+
+        path = os.fspath(source.path)
+        with step(f"reading {'stdin' if path == '-' else path}"):
+            table = read_table(
+                path, encoding=source.encoding, separator=source.separator,
+                decimal=source.decimal, sheet=source.sheet, columns=columns or None,
+            )  # fmt: skip
         for text in table.notes:  # at once: errors that follow are often due to it
             if text.startswith(FIRST):
                 note(f"{table.name}: {text}")
@@ -79,8 +79,6 @@ def _frame(source: Any) -> pd.DataFrame:
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
         raise InputError(f"the table has the column {twice[0]!r} twice; rename one of them")
-    from setpoint.tables import Table, TableError
-
     for name in frame.columns:
         if frame[name].dtype.kind not in "biuf":
             try:
@@ -124,7 +122,8 @@ def labelled_rows(table: Table, target: str) -> Table:
 
 def only_one_stdin(sources: Sequence[Any]) -> None:
     """Refuse to read stdin twice."""
-    if sum(isinstance(source, str) and source == "-" for source in sources) > 1:
+    paths = [source.path if isinstance(source, TableFile) else source for source in sources]
+    if sum(isinstance(path, str) and path == "-" for path in paths) > 1:
         raise InputError("stdin ('-') can be read once only; name files for the other tables")
 
 
@@ -154,23 +153,6 @@ def check_one_table(goal: Goal) -> None:
         )
 
 
-def open_model(source: Any, trust: Sequence[str]) -> TableModel:
-    """The model in a file, or one that is there already."""
-    from setpoint.estimators import load_model
-    from setpoint.tables import TableModel
-
-    found = source
-    if isinstance(source, (str, os.PathLike)):
-        with step(f"reading {os.fspath(source)}"):
-            found = load_model(source, trusted=trust)
-    if not isinstance(found, TableModel):
-        raise InputError(
-            f"{source} holds a {type(found).__name__}, no model of a table; models made in "
-            "Python are used there, with setpoint.load_model"
-        )
-    return found
-
-
 def columns_named(
     argument: str, values: Sequence[str], there: Collection[str], table: str
 ) -> tuple[str, ...]:
@@ -190,118 +172,6 @@ def columns_named(
                 )
             found[name] = None
     return tuple(found)
-
-
-# --- A metric of one's own, named by a text: a function in a Python module ------------------------
-
-
-_SPELLED = "`metric` is module:function, such as shop:revenue"
-
-
-@dataclass(frozen=True)
-class NamedMetric:
-    """A metric as texts name it."""
-
-    path: str | None = None
-    lower_is_better: bool = False
-    takes: str | None = None
-
-
-def metric_of(named: NamedMetric) -> BlackBox | None:
-    """The metric that was named; None where there is none."""
-    path = named.path
-    if path is None:
-        for argument in ("lower_is_better", "takes"):
-            if getattr(named, argument):
-                raise InputError(f"`{argument}` goes with `metric`, which is not there")
-        return None
-    from setpoint.blackbox import BlackBox
-
-    _import(path)
-    kind: Any = named.takes or "auto"
-    try:
-        found = BlackBox(path, not named.lower_is_better, takes=kind)
-    except (ValueError, TypeError, ImportError) as error:
-        raise InputError(f"`metric`: {error}") from error
-    if "<" in found.path:
-        raise InputError(
-            f"`metric={path}`: {found.path.partition(':')[2]} cannot be found by its name; write "
-            "the function with def, outside of other functions"
-        )
-    return found
-
-
-def module_file(named: NamedMetric) -> dict[str, str]:
-    """The file of the metric's module, which no output may overwrite, by what messages call it."""
-    if named.path is None:
-        return {}
-    file = _import(named.path).__file__
-    return {} if file is None else {"the module of `metric`": file}
-
-
-def metric_for(stored: Any, named: NamedMetric, model: str) -> BlackBox | None:
-    """The metric that judges a model; None where its goal does."""
-    from setpoint.blackbox import BlackBox
-    from setpoint.goals import as_goal
-
-    own = stored if isinstance(stored, BlackBox) else None
-    if own is not None and named.path is None:
-        raise InputError(
-            f"{model} was fitted for the metric {own.name}, and model files hold no code: add "
-            f"`metric={own.name}`"
-        )
-    if own is not None and named.path == own.name:
-        if named.lower_is_better and own.greater_is_better:
-            note(
-                f"{model} was fitted for a high value of {own.name}; here `lower_is_better` "
-                "judges it the other way round"
-            )
-        lower = named.lower_is_better or not own.greater_is_better
-        named = NamedMetric(named.path, lower, named.takes or own.takes)
-    found = metric_of(named)
-    if found is not None and (own is None or own.name != found.name):
-        what = f"'{as_goal(stored)}'" if own is None else f"the metric {own.name}"
-        note(f"{model} was fitted for {what}; here `metric={found.name}` judges it")
-    return found
-
-
-def _import(path: str) -> ModuleType:
-    """Run the module, and tell what goes wrong in it from what is not there."""
-    module, colon, name = path.partition(":")
-    if not colon or not name or not module:
-        raise InputError(f"{_SPELLED}, got {path!r}; goals of the language go with `goal`")
-    folders = module.removesuffix(".py").replace("\\", "/").split("/")
-    if module.endswith(".py") or len(folders) > 1:
-        inside = [f for f in folders if f != "."]
-        known = "" not in inside and ".." not in inside  # else it is in no folder below
-        meant = ".".join(inside if known else inside[-1:])
-        raise InputError(
-            f"{_SPELLED}, got {path!r}: say a module's name, {meant}:{name}, not a path"
-        )
-    if getcwd() not in sys.path:  # it stays: processes that are started look there too
-        sys.path.insert(0, getcwd())
-    try:
-        with redirect_stdout(sys.stderr):
-            return import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise _raised(path, module, error) from error
-        raise InputError(
-            f"`metric={path}`: there is no module {error.name!r}, neither in the current folder "
-            "nor where Python looks"
-        ) from error
-    except (Exception, SystemExit) as error:
-        raise _raised(path, module, error) from error
-
-
-def _raised(path: str, module: str, error: BaseException) -> InputError:
-    """What a module raised, and where in the user's files."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if "importlib" not in f.filename and f.filename != __file__]
-    where = f", in {Path(own[-1].filename).name}, line {own[-1].lineno}" if own else ""
-    text = " ".join(str(error).split())
-    message = f"{type(error).__name__}{': ' if text else ''}{text}"
-    return InputError(f"`metric={path}`: importing {module} raised {message}{where}")
 
 
 # --- The classes of a target, and values as they are written in a text ----------------------------
@@ -375,8 +245,6 @@ def _is(text: str, value: float) -> bool:
 
 def classes_in(y: Any, target: str, name: str) -> tuple[list[Any], dict[str, int]]:
     """The classes in sorted order, and how many rows each has."""
-    import numpy as np
-
     found, counts = np.unique(y, return_counts=True)
     labels = found.tolist()
     if len(labels) < 2:
@@ -395,8 +263,6 @@ def classes_in(y: Any, target: str, name: str) -> tuple[list[Any], dict[str, int
 
 def check_folds(y: Any, counts: Mapping[str, int], name: str) -> None:
     """Refuse classes that are too small for cross-validation."""
-    import numpy as np
-
     found, left = np.unique(y, return_counts=True)
     there = dict(zip(map(str, found.tolist()), left.tolist(), strict=True))
     few = min(counts, key=lambda label: there.get(label, 0))
