@@ -296,7 +296,6 @@ def compare(
     The exit code is 0 if B is shown to be better, 3 if it is shown to be worse, and 4 if it is
     too close to call (--accept too-close makes that 0).
     """
-    from setpoint.report import printed
     from setpoint.tasks import compare_tables
 
     files = shell.named_files(datasets)
@@ -321,13 +320,12 @@ def compare(
         what, run = _json(found)
         shell.print_json({**what, "notes": shell.current().notes}, {**paths, **run})
     else:
-        from setpoint.judging import headline, lines_of
+        from setpoint.report import sentence
 
-        words, mark = headline(found.comparison), len(found.verdict)
-        color = _COLORS.get(found.verdict, "yellow")
-        click.echo(click.style(words[:mark], fg=color, bold=True) + words[mark:])
-        who = {"A, of today": model_a, "B, the candidate": model_b}
-        click.echo(printed("\n".join(lines_of(found.comparison, who))))
+        click.echo(f"A, of today: {model_a}\nB, the candidate: {model_b}\n")
+        word = sentence(found.verdict)
+        styled = click.style(word, fg=_COLORS.get(found.verdict, "yellow"), bold=True)
+        click.echo(str(found.comparison).replace(word, styled, 1))
         wrote = [path for path in outputs.values() if path is not None]
         if wrote:
             click.echo(f"\nWrote {', '.join(wrote)}.")
