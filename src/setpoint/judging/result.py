@@ -233,7 +233,7 @@ def _axes(parts: Sequence[Part]) -> dict[Unit, Axis | None]:
     far: dict[Unit, float] = {}
     for part in parts:
         gain, unit = part.difference, unit_of(part.side)
-        ends = [] if gain is None else [gain.value, gain.low, gain.high]
+        ends = () if gain is None else (gain.value, gain.low, gain.high)
         known = [abs(x) for x in ends if x is not None and math.isfinite(x)]
         far[unit] = max([far.get(unit, 0.0), *known])
     return {unit: Axis(-_round(x), _round(x)) if x > 0.0 else None for unit, x in far.items()}
@@ -275,14 +275,14 @@ def _rows(found: ModelComparison) -> Chapter:
     n = len(found.changed["row"])
     words = f"{plural(n, 'row')} of these are decided otherwise than by {found.names[0]}."
     head = [name.replace("_", " ", 1) for name in found.changed]
-    some = [map(_cell, column[:_MOST_ROWS].tolist()) for column in found.changed.values()]
-    table = Grid(head, list(zip(*some, strict=True)), name="Rows that change")
-    inside = Chapter(f"Show {len(table.rows)} of them", [table], folded=True)
-    return Chapter("Rows that change", [Prose((words,)), inside] if n else [])
-
-
-def _cell(x: Any) -> Cell:
-    return Cell(number(x) if isinstance(x, float) else shortened(str(x)))
+    columns = [column[:_MOST_ROWS].tolist() for column in found.changed.values()]
+    rows = [
+        [Cell(number(x) if isinstance(x, float) else shortened(str(x))) for x in row]
+        for row in zip(*columns, strict=True)
+    ]
+    inside = Grid(head, rows, name="Rows that change")
+    shown_rows = Chapter(f"Show {len(rows)} of them", [inside], folded=True)
+    return Chapter("Rows that change", [Prose((words,)), shown_rows] if n else [])
 
 
 # --- What comparing models found: who is better, by how much --------------------------------------
@@ -402,32 +402,25 @@ class ModelComparison:
         ImportError
             If pandas is not installed.
         """
-        frame: pd.DataFrame = pandas().DataFrame(
-            [row for name in self.names for row in self._rows(name)]
-        )
+        rows = []
+        for name, report in self.reports.items():
+            pair = self.pairs.get(name)
+            for i, entry in enumerate(report.entries):
+                part = None if pair is None else pair.parts[i]
+                gain = None if part is None else part.difference
+                rows.append(
+                    {
+                        "model": name,
+                        "part": "constraint" if i else "objective",
+                        **{f.name: getattr(entry, f.name) for f in fields(Entry)},
+                        "difference": None if gain is None else gain.value,
+                        "difference_low": None if gain is None else gain.low,
+                        "difference_high": None if gain is None else gain.high,
+                        "is": None if part is None else part.verdict,
+                    }
+                )
+        frame: pd.DataFrame = pandas().DataFrame(rows)
         return frame
-
-    def _rows(self, name: str) -> list[dict[str, Any]]:
-        """The parts of one model."""
-        parts: Sequence[Part | None] = [None] * len(self.reports[name].entries)
-        if name in self.pairs:
-            parts = self.pairs[name].parts
-        out = []
-        for i, (entry, part) in enumerate(zip(self.reports[name].entries, parts, strict=True)):
-            gain = None if part is None else part.difference
-            own = {f.name: getattr(entry, f.name) for f in fields(Entry)}
-            out.append(
-                {
-                    "model": name,
-                    "part": "constraint" if i else "objective",
-                    **own,
-                    "difference": None if gain is None else gain.value,
-                    "difference_low": None if gain is None else gain.low,
-                    "difference_high": None if gain is None else gain.high,
-                    "is": None if part is None else part.verdict,
-                }
-            )
-        return out
 
     def to_html(self, path: str | os.PathLike[str], *, header: Header | None = None) -> None:
         """Write one self-contained HTML page for the person who decides.
