@@ -320,9 +320,9 @@ def compare(
         what, run = _json(found)
         shell.print_json({**what, "notes": shell.current().notes}, {**paths, **run})
     else:
-        from setpoint.report import sentence
+        from setpoint.report import printed, sentence
 
-        click.echo(f"A, of today: {model_a}\nB, the candidate: {model_b}\n")
+        click.echo(printed(f"A, of today: {model_a}\nB, the candidate: {model_b}\n"))
         word = sentence(found.verdict)
         styled = click.style(word, fg=_COLORS.get(found.verdict, "yellow"), bold=True)
         click.echo(str(found.comparison).replace(word, styled, 1))

@@ -16,7 +16,7 @@ from setpoint.estimators import GoalClassifier
 from setpoint.goals import Expression, Goal
 from setpoint.inference import FAILS, OPEN, SHOWN
 from setpoint.inputs import CheckedData, CheckedTable, ClassOrder, GivenRows, index_of
-from setpoint.judging.judge import report_of
+from setpoint.judging.judge import report_of, shown_by
 from setpoint.program import link
 from setpoint.report import (
     LEVEL,
@@ -164,6 +164,7 @@ BETTER, WORSE = "shown to be better", "shown to be worse"
 TODAY, CANDIDATE = "the model of today", "the candidate"
 """What the two are called that have no names."""
 
+_IS: dict[str | None, str | None] = {SHOWN: BETTER, FAILS: WORSE, OPEN: OPEN, None: None}
 _DOUBT = {SHOWN: 0, OPEN: 1, None: 1, FAILS: 2}
 
 
@@ -180,12 +181,7 @@ class Part:
     @property
     def verdict(self) -> str | None:
         """What the difference shows of the candidate; None where it is not known."""
-        gain = self.difference
-        if gain is None or gain.low is None or gain.high is None:
-            return None
-        if gain.low <= 0.0 <= gain.high:  # equal is not better
-            return OPEN
-        return {SHOWN: BETTER, FAILS: WORSE}.get(gain.verdict or OPEN, OPEN)
+        return _IS[shown_by(self.difference)]
 
 
 def which_is_better(
