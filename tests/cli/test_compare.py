@@ -30,7 +30,7 @@ def test_better_worse_and_the_codes(run, poor, model, fresh):
     goal = ("--goal", "maximize accuracy")
     done = run("compare", poor, model, fresh, *goal)
     assert done.exit_code == 0, done.stderr
-    assert done.stdout.startswith("Shown to be better on 900 rows.\nIts accuracy is shown")
+    assert "\n\nShown to be better on 900 rows.\nIts accuracy is shown" in done.stdout
     assert run("compare", model, poor, fresh, *goal).exit_code == 3
     same = run("compare", model, model, fresh, *goal)
     assert same.exit_code == 4
@@ -43,12 +43,11 @@ def test_text_has_both_values_and_the_difference(run, poor, model, fresh):
     lines = text.splitlines()
     assert f"A, of today: {poor}" in lines
     assert f"B, the candidate: {model}" in lines
-    head = next(line for line in lines if "B - A" in line)
-    assert head.split("  ")[-1].strip() == "B is"
-    assert any(line.startswith("rows accepted") for line in lines)
-    assert any(line.startswith("  precision >= 0.7: A ") for line in lines)
+    assert sum("; B - A " in line for line in lines) == 4
+    assert any(line.startswith("  rows accepted") for line in lines)
+    assert any(line.startswith("  precision >= 0.7: ") for line in lines)
     assert "of the decisions differ (churn)." in text
-    assert any(line.startswith("sex = f") for line in lines)
+    assert any(line.startswith("  sex = f") for line in lines)
 
 
 def test_json(run, poor, model, fresh):
@@ -74,7 +73,7 @@ def test_how_many_rows_would_show_it(run, model, folder, poor):
     past = low if gain > 0 else high
     assert first["b_is"] == "too close to call"
     assert first["rows_needed"] == pytest.approx(60 * ((past - gain) / gain) ** 2, abs=1)
-    text = run(*args).stdout
+    text = " ".join(run(*args).stdout.split())
     assert f"would be shown by about {first['rows_needed']:,} rows." in text
 
 

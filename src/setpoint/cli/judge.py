@@ -252,15 +252,14 @@ def compare(
             found.to_html(report, header=header)
 
     def text() -> str:
-        from setpoint.judging import headline, lines_of
-        from setpoint.report import printed
+        from setpoint.report import printed, sentence
 
-        words, mark = headline(found), len(found.verdict)
-        first = click.style(words[:mark], fg=_COLORS.get(found.verdict, "yellow"), bold=True)
-        who = {"A, of today": model_a, "B, the candidate": model_b}
-        body = printed("\n".join(lines_of(found, who)))
+        first = printed(f"A, of today: {model_a}\nB, the candidate: {model_b}\n")
+        word = sentence(found.verdict)
+        styled = click.style(word, fg=_COLORS.get(found.verdict, "yellow"), bold=True)
+        body = str(found).replace(word, styled, 1)
         written = ", ".join(path for path in (picture, changed, report) if path is not None)
-        return blocks(f"{first}{words[mark:]}\n{body}", f"Wrote {written}." if written else "")
+        return blocks(f"{first}\n{body}", f"Wrote {written}." if written else "")
 
     files = {name: path for name, path in shell.named_files().items() if path is not None}
     code = _CODES.get(found.verdict, shell.TOO_CLOSE)

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
         ModelComparison,
         accepted,
         comparison_of,
-        headline,
-        lines_of,
+        document_of,
     )
     from setpoint.judging.trials import (
         MANY_CLASSES,

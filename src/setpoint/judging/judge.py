@@ -15,7 +15,7 @@ from setpoint.counts import Confusion, Evidence, Rows
 from setpoint.errors import GoalError
 from setpoint.estimators import range_of_objective, score_without_cliff
 from setpoint.goals import Constraint, Expression, Goal
-from setpoint.inference import FAILS, SHOWN, bind_counted, influence_of_entries, quantile
+from setpoint.inference import FAILS, OPEN, SHOWN, bind_counted, influence_of_entries, quantile
 from setpoint.inputs import CheckedData, CheckedTable
 from setpoint.program import LinkedGoal, link
 from setpoint.report import (
@@ -142,7 +142,7 @@ class Judge:
         if one is best:
             return True
         if not best.fails:
-            return not one.fails and not _is_apart(gain, FAILS, SHOWN)
+            return not one.fails and shown_by(gain) not in (FAILS, SHOWN)
         own, other = one.decided[None], best.decided[None]
         if np.array_equal(own, other) or self.goal.defers:
             return True
@@ -151,7 +151,7 @@ class Judge:
         alone = replace(self.goal, constraints=(worst,))
         table = replace(self._table, deployed=other)
         gains = differences_of_constraints(alone, self._inputs.answers, table, own, level)
-        return not _is_apart(gains[0], FAILS)
+        return shown_by(gains[0]) != FAILS
 
     def difference(self, one: Judged, other: Judged, level: float = LEVEL) -> Entry | None:
         """The objective of one candidate minus that of another, by the pairs of rows."""
@@ -307,11 +307,12 @@ def _decided(found: Found, evidence: Evidence) -> Codes:
     return rule.decide(rows.scores, rows.rows.segment if rule.needs_segments else None, u)
 
 
-def _is_apart(difference: Entry | None, *verdicts: str) -> bool:
-    """Whether a difference has one of some verdicts, and limits that do not enclose 0."""
+def shown_by(difference: Entry | None) -> str | None:
+    """What a difference shows, open where its limits enclose 0; None where it has no limits."""
     if difference is None or difference.low is None or difference.high is None:
-        return False
-    return difference.verdict in verdicts and not difference.low <= 0.0 <= difference.high
+        return None
+    equal = difference.low <= 0.0 <= difference.high
+    return OPEN if equal else difference.verdict or OPEN
 
 
 def _error_of(entry: Entry, level: float) -> float:

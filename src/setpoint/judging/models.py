@@ -162,9 +162,18 @@ def compare(
         )
     wanted = _moving(goal, frontier)
     given = _checked(models, X)
-    n_rows = _length(X, y)
+    if y is None:
+        raise InputTypeError("`y` is the true labels of the rows, got None")
+    n_rows = int(_num_samples(y))
+    if X is not None and int(_num_samples(X)) != n_rows:
+        raise InputError(f"`X` has {_num_samples(X)} rows, `y` has {n_rows}")
     order = _classes(goal, given, y, pos_label)
-    _check_both_classes(order, y, n_rows)
+    true = order.codes(y, "y", n_rows)
+    if len(order.labels) == 2 and len(np.unique(true)) == 1:  # shows nothing of what is traded
+        raise InputError(
+            f"`y`: all {n_rows:,} rows are {order.labels[true[0]]!r}, and models are compared on "
+            "rows of both classes"
+        )
     known = {
         name: _decided(name, m, order, X, n_rows, sensitive_features) for name, m in given.items()
     }
@@ -188,16 +197,6 @@ def compare(
         scores = _scores(name, model, order, X) if len(order.labels) == 2 else None
         judged.append(judged_decisions(name, codes, scores, goal, order, rest))
     return comparison_of(goal, judged, X, vary=frontier, apart=baseline is not None)
-
-
-def _check_both_classes(order: ClassOrder, y: Any, n_rows: int) -> None:
-    """Rows of one class of two show nothing of what a goal trades between them."""
-    codes = order.codes(y, "y", n_rows)
-    if len(order.labels) == 2 and len(np.unique(codes)) == 1:
-        raise InputError(
-            f"`y`: all {n_rows:,} rows are {order.labels[codes[0]]!r}, and models are compared on "
-            "rows of both classes"
-        )
 
 
 def _moving(goal: Goal, frontier: Any) -> Goal:
@@ -255,16 +254,6 @@ def _checked(models: Any, X: Any) -> dict[str, Any]:
 
 def _unfitted(where: str, model: Any) -> UnfittedError:
     return UnfittedError(f"{where} is a {type(model).__name__} that is not fitted; fit it first")
-
-
-def _length(X: Any, y: Any) -> int:
-    """The number of rows, the same for all that has rows."""
-    if y is None:
-        raise InputTypeError("`y` is the true labels of the rows, got None")
-    n_rows = int(_num_samples(y))
-    if X is not None and int(_num_samples(X)) != n_rows:
-        raise InputError(f"`X` has {_num_samples(X)} rows, `y` has {n_rows}")
-    return n_rows
 
 
 def _classes(goal: Goal, models: Mapping[str, Any], y: Any, pos_label: Any) -> ClassOrder:

@@ -16,7 +16,7 @@ from setpoint.estimators import GoalClassifier
 from setpoint.goals import Expression, Goal
 from setpoint.inference import FAILS, OPEN, SHOWN
 from setpoint.inputs import CheckedData, CheckedTable, ClassOrder, GivenRows, index_of
-from setpoint.judging.judge import report_of
+from setpoint.judging.judge import report_of, shown_by
 from setpoint.program import link
 from setpoint.report import (
     LEVEL,
@@ -27,6 +27,7 @@ from setpoint.report import (
     compared,
     differences_of_constraints,
     entries_on,
+    sentence,
 )
 from setpoint.search import Frontier, Vary, frontier_exact
 
@@ -148,13 +149,11 @@ def changed_rows(models: Sequence[JudgedModel], X: Any) -> ChangedRows:
     out |= {f"decision_{m.name}": labels[m.codes[rows]] for m in models}
     out |= {f"score_{m.name}": m.scores[rows] for m in models if m.scores is not None}
     before = today.codes[rows]
-    return out | {f"change_{m.name}": _change(true, before, m.codes[rows]) for m in others}
-
-
-def _change(true: Codes, before: Codes, after: Codes) -> NDArray[np.str_]:
-    """What each row is to the one in use: a win, a loss, another wrong class, or the same."""
-    kinds = [before == after, after == true, before == true]
-    return np.select(kinds, ["none", "win", "loss"], "other")
+    for m in others:
+        after = m.codes[rows]
+        kinds = [before == after, after == true, before == true]
+        out[f"change_{m.name}"] = np.select(kinds, ["none", "win", "loss"], "other")
+    return out
 
 
 # --- Which of two models serves a goal better: by its objective -----------------------------------
@@ -165,6 +164,7 @@ BETTER, WORSE = "shown to be better", "shown to be worse"
 TODAY, CANDIDATE = "the model of today", "the candidate"
 """What the two are called that have no names."""
 
+_IS: dict[str | None, str | None] = {SHOWN: BETTER, FAILS: WORSE, OPEN: OPEN, None: None}
 _DOUBT = {SHOWN: 0, OPEN: 1, None: 1, FAILS: 2}
 
 
@@ -181,12 +181,7 @@ class Part:
     @property
     def verdict(self) -> str | None:
         """What the difference shows of the candidate; None where it is not known."""
-        gain = self.difference
-        if gain is None or gain.low is None or gain.high is None:
-            return None
-        if gain.low <= 0.0 <= gain.high:  # equal is not better
-            return OPEN
-        return {SHOWN: BETTER, FAILS: WORSE}.get(gain.verdict or OPEN, OPEN)
+        return _IS[shown_by(self.difference)]
 
 
 def which_is_better(
@@ -199,20 +194,17 @@ def which_is_better(
     """What the rows show of the candidate, and why."""
     old, new = today.verdict, candidate.verdict
     first, second = names
-    meets = "is shown to meet the goal"
-    fails = "is shown to fail it"
-    if new == SHOWN and old == FAILS:
-        return BETTER, _sentence(f"{second} {meets}, and {first} {fails}.")
-    if new == FAILS and old == SHOWN:
-        return WORSE, _sentence(f"{first} {meets}, and {second} {fails}.")
-    if new == FAILS and old == FAILS:
-        by = parts[0].verdict
-        more = f"; by {parts[0].today.text} {second} is {by}" if by in (BETTER, WORSE) else ""
+    gain, name = parts[0].verdict, parts[0].today.text
+    apart = "{} is shown to meet the goal, and {} is shown to fail it".format
+    if (new, old) == (SHOWN, FAILS):
+        return BETTER, f"{sentence(apart(second, first))}."
+    if (new, old) == (FAILS, SHOWN):
+        return WORSE, f"{sentence(apart(first, second))}."
+    if (new, old) == (FAILS, FAILS):
+        more = f"; by {name} {second} is {gain}" if gain in (BETTER, WORSE) else ""
         return OPEN, f"Both models are shown to fail the goal{more}."
     if changed == 0.0:
         return OPEN, "Both models decide every row alike."
-    gain = parts[0].verdict
-    name = parts[0].today.text
     if gain is None:
         return OPEN, f"The difference in {name} was not measured on these rows."
     if gain == OPEN:
@@ -229,10 +221,6 @@ def which_is_better(
         return OPEN, f"{its} is {gain}, but {doubted} is less sure to hold for {who}."
     more = ", and every constraint holds as surely" if len(parts) > 1 else ""
     return gain, f"{its} is {gain}{more if ahead else ''}."
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 def less_sure(parts: Sequence[Part], ahead: bool) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from html import escape
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +31,6 @@ from setpoint.report import (
     LEVEL,
     MOST_MODELS,
     Axis,
-    Bar,
     Cell,
     Chapter,
     Document,
@@ -45,8 +43,9 @@ from setpoint.report import (
     Prose,
     Tone,
     Unit,
-    aligned,
+    as_notebook,
     as_page,
+    as_text,
     bar_on,
     fitted_on,
     number,
@@ -67,86 +66,104 @@ if TYPE_CHECKING:
     from setpoint.report import Canvas, Display
 
 
-# --- A comparison of models in words, for a terminal ----------------------------------------------
+# --- The document of a comparison: text, notebook and page ----------------------------------------
 
 
-def headline(found: ModelComparison) -> str:
-    """The verdict, and on how many rows."""
-    rows = next(iter(found.pairs.values())).changes.rows
-    return f"{found.verdict[0].upper()}{found.verdict[1:]} on {rows:,} rows."
+_TONES: dict[str | None, Tone] = {BETTER: "shown", WORSE: "fails", OPEN: "open", None: "unknown"}
+_MOST_ROWS = 200
+"""Rows that change, in the page."""
 
 
-def text_of(found: ModelComparison) -> str:
-    """The whole as text."""
-    return "\n".join([headline(found), *lines_of(found)])
-
-
-def lines_of(found: ModelComparison, about: Mapping[str, str] | None = None) -> Iterator[str]:
-    """What the rows show, and the numbers behind it."""
-    if len(found.pairs) == 1:
-        yield found.why
-    yield from ("", f"Goal: {found.goal}")
-    yield from (f"{name}: {text}" for name, text in (about or {}).items())
-    for pair in found.pairs.values():
-        yield ""
-        if len(found.pairs) > 1:
-            yield f"{pair.candidate} against {pair.today}: {pair.verdict}. {pair.why}"
-        reports = found.reports[pair.today], found.reports[pair.candidate]
-        yield from _pair_lines(pair, *reports)
-    if len(found.pairs) > 1:
-        yield ""
-        yield (
-            f"{len(found.pairs)} models are compared with {found.names[0]}: each limit of a "
-            f"difference has {percent(next(iter(found.pairs.values())).level)} confidence, so that "
-            f"all of a kind hold at once with {percent(LEVEL)}."
+def document_of(found: ModelComparison, header: Header | None = None) -> Document:
+    """The verdict on each other model, part by part; of a page also the rows that change."""
+    pairs = tuple(found.pairs.values())
+    rows = plural(pairs[0].changes.rows, "row")
+    verdicts = []
+    for pair in pairs:
+        word = sentence(pair.verdict) if len(pairs) == 1 else f"{pair.candidate}: {pair.verdict}"
+        plain = word if len(pairs) > 1 else ""
+        tone = _TONES[pair.verdict]
+        verdicts.append(Chapter("", [Prose((pair.why,))], plain, tone=tone, word=word))
+    notes = [*(() if header is None else header.cautions), *found.notes]
+    if len(pairs) > 1:
+        notes.append(
+            f"{len(pairs)} models are compared with {found.names[0]}: each limit of a difference "
+            f"has {percent(pairs[0].level)} confidence, so that all of a kind hold at once with "
+            f"{percent(LEVEL)}."
         )
         if found.too_close:
-            yield f"Neither better nor worse, as far as shown: {', '.join(found.too_close)}."
-    yield from found.notes
+            names = ", ".join(found.too_close)
+            notes.append(f"Neither better nor worse, as far as shown: {names}.")
+    document = Document(
+        f"{sentence(found.verdict)} on {rows}",
+        str(found.goal),
+        goal_in_words(found.goal, next(iter(found.reports.values())).counts.positive),
+        [
+            *verdicts,
+            Chapter("Please note", [Prose(notes, "list", "cautions")]),
+            *(_pair(pair, found.reports) for pair in pairs),
+        ],
+    )
+    if header is None:
+        return document
+    own = version("setpoint")
+    return replace(
+        document,
+        chapters=[
+            *document.chapters,
+            Chapter("What the scores of each could reach", [Figures(_pictures(found), True)]),
+            _rows(found),
+            Chapter("As text", [Prose((as_text(document),), "code")], folded=True),
+        ],
+        top=header.line(datetime.now(UTC).date().isoformat(), own, rows),
+    )
 
 
-def _pair_lines(pair: Pair, today: GoalReport, candidate: GoalReport) -> Iterator[str]:
-    a, b = pair.today, pair.candidate
-    head = ("", a, b, f"{b} - {a}", "on new rows", f"{b} is")
-    yield aligned(head, list(_table(pair, today, candidate)))
-    if len(pair.parts) > 1:
-        yield from ("", "The constraints on new rows")
-        for part in pair.parts[1:]:
-            one, other = (e.verdict or "not evaluated" for e in (part.today, part.candidate))
-            yield f"  {part.today.text}: {a} {one}, {b} {other}"
-    yield from ("", "Decisions")
-    yield from (f"  {line}" for line in changes_of(pair))
-    if pair.groups:
-        yield ""
-        yield aligned(("group", "rows", "change", "wins", "losses"), list(_groups(pair)))
-    if pair.rows_needed is not None:
-        yield ""
-        yield (
-            f"A difference in {pair.parts[0].today.text} as large as this one would be shown by "
-            f"about {pair.rows_needed:,} rows."
-        )
-
-
-def _table(pair: Pair, today: GoalReport, candidate: GoalReport) -> Iterator[list[str]]:
-    """Objective, constraints and the rows accepted; a difference with its interval."""
-    for part in pair.parts:
-        word = (part.verdict or "").removeprefix("shown to be ")
-        yield [part.today.text, *_numbers(part), word]
-    shares = [accepted(report) for report in (today, candidate)]
+def _pair(pair: Pair, reports: Mapping[str, GoalReport]) -> Chapter:
+    """The first model and another one, part by part."""
+    a, b, axes = pair.today, pair.candidate, _axes(pair.parts)
+    pieces = [_part(pair, part, axes) for part in pair.parts]
+    shares = [accepted(reports[name]) for name in (a, b)]
     if None not in shares:
         one, other = (float(x or 0.0) for x in shares)
         values = [shown(x, "share") for x in (one, other, other - one)]
-        yield ["rows accepted", *values, "", ""]
-
-
-def _numbers(part: Part) -> tuple[str, str, str, str]:
-    """Both values, their difference, and its limits."""
-    unit, gain = unit_of(part.side), part.difference
-    one, other = (shown(e.value, unit) for e in (part.today, part.candidate))
-    limits = ""
-    if gain is not None and gain.low is not None and gain.high is not None:
-        limits = f"{shown(gain.low, unit)} to {shown(gain.high, unit)}"
-    return one, other, "-" if gain is None else shown(gain.value, unit), limits
+        pieces.append(
+            (
+                [*map(Cell, ("Rows accepted", "", *values, "", ""))],
+                ("rows accepted", f"{a} {values[0]}, {b} {values[1]}; {b} - {a} {values[2]}"),
+            )
+        )
+    rows, lines = zip(*pieces, strict=True)
+    head = ("Part of the goal", "The difference on an axis", a, b, "Difference", "On new rows")
+    hint = (
+        "The dot is the difference that was counted, by the pairs of decisions. The thick bar is "
+        f"where it is on new rows of the same kind, each end with {percent(pair.level)} "
+        f"confidence. At the upright stroke both are equal; on the shaded side {b} is better."
+    )
+    more = []
+    if pair.rows_needed is not None:
+        more.append(
+            f"A difference in {pair.parts[0].today.text} as large as this one would be shown by "
+            f"about {pair.rows_needed:,} rows."
+        )
+    groups = [
+        [
+            Cell(f"{group.column} = {group.value}"),
+            Cell(f"{(c := group.changes).rows:,}"),
+            *(Cell(percent(x or 0.0)) for x in (c.changed, c.wins, c.losses)),
+        ]
+        for group in pair.groups
+    ]
+    return Chapter(
+        f"{b} against {a}",
+        [
+            Grid((*head, f"{b} is"), rows, "parts", lines),
+            Prose([hint] if any(row[1].bar for row in rows) else (), "hint"),
+            Prose([*changes_of(pair), *more], "each"),
+            Grid(("Group", "Rows", "Change", "Wins", "Losses"), groups,
+                  name="Decisions that change, by group"),
+        ],
+    )  # fmt: skip
 
 
 def accepted(report: GoalReport) -> float | None:
@@ -156,6 +173,47 @@ def accepted(report: GoalReport) -> float | None:
     if counts.positive is None or not total:
         return None
     return sum(row[1] for row in counts.confusion) / total
+
+
+def _part(
+    pair: Pair, part: Part, axes: Mapping[Unit, Axis | None]
+) -> tuple[list[Cell], tuple[str, str]]:
+    """Both values, and the difference on an axis around none: as a row, and in words."""
+    unit, gain, axis = unit_of(part.side), part.difference, axes[unit_of(part.side)]
+    one, other = (shown(e.value, unit) for e in (part.today, part.candidate))
+    moved, limits, bar = "-", "", None
+    if gain is not None:
+        moved = shown(gain.value, unit)
+        if gain.low is not None and gain.high is not None:
+            limits = f"{shown(gain.low, unit)} to {shown(gain.high, unit)}"
+        if axis is not None:
+            ends = (shown_bound(axis.first, unit), shown_bound(axis.last, unit))
+            bar = bar_on(
+                axis, unit, gain.value, low=gain.low, high=gain.high, bound=0.0,
+                relation=gain.relation,
+            )  # fmt: skip
+            bar = None if bar is None else replace(bar, ends=ends)
+    is_objective = part is pair.parts[0]
+    notes = [
+        "" if is_objective else e.verdict or "not evaluated" for e in (part.today, part.candidate)
+    ]
+    word = (part.verdict or "not measured").removeprefix("shown to be ")
+    cells = [
+        Cell(sentence(in_words(part.side)), code=part.today.text),
+        Cell(bar=bar),
+        Cell(one, notes[0]),
+        Cell(other, notes[1], style="strong"),
+        Cell(moved),
+        Cell(limits or "-", style="limits"),
+        Cell(sentence(word), tone=_TONES[part.verdict]),
+    ]
+    a, b = (
+        f"{name} {value}{note and f' ({note})'}"
+        for name, value, note in zip((pair.today, pair.candidate), (one, other), notes, strict=True)
+    )
+    words = f"{a}, {b}; {pair.candidate} - {pair.today} {moved}"
+    words += limits and f", on new rows {limits}"
+    return cells, (f"{part.today.text}: {word}", words)
 
 
 def changes_of(pair: Pair) -> list[str]:
@@ -170,97 +228,12 @@ def changes_of(pair: Pair) -> list[str]:
     ]
 
 
-def _groups(pair: Pair) -> Iterator[list[str]]:
-    for group in pair.groups:
-        c = group.changes
-        shares = (c.changed, c.wins or 0.0, c.losses or 0.0)
-        yield [f"{group.column} = {group.value}", f"{c.rows:,}", *map(percent, shares)]
-
-
-# --- The page of a comparison: one self-contained HTML file ---------------------------------------
-
-
-_TONES: dict[str | None, Tone] = {BETTER: "shown", WORSE: "fails", OPEN: "open", None: "unknown"}
-_MOST_ROWS = 200
-"""Rows that change, in the page."""
-
-
-def document_of(found: ModelComparison, header: Header | None = None) -> Document:
-    """The verdict on each other model, part by part, and the rows that change."""
-    header, several = header or Header(), len(found.pairs) > 1
-    rows = plural(next(iter(found.pairs.values())).changes.rows, "row")
-    others = found.names[1:]
-    positive = next(iter(found.reports.values())).counts.positive
-    notes = Prose([*header.cautions, *found.notes], "list", "cautions")
-    *first, last = [_verdict(pair, several) for pair in found.pairs.values()]
-    return Document(
-        f"{f'{len(others)} models' if several else others[0]} against {found.names[0]}",
-        str(found.goal),
-        goal_in_words(found.goal, positive),
-        [
-            *first,
-            replace(last, blocks=[*last.blocks, notes]),
-            *(_pair(pair, several) for pair in found.pairs.values()),
-            Chapter("What the scores of each could reach", [Figures(_pictures(found), True)]),
-            _rows(found),
-            Chapter("As text", [Prose((text_of(found),), "code")], folded=True),
-        ],
-        top=header.line(datetime.now(UTC).date().isoformat(), version("setpoint"), rows),
-    )
-
-
-def _verdict(pair: Pair, several: bool) -> Chapter:
-    word = f"{pair.candidate}: {pair.verdict}" if several else sentence(pair.verdict)
-    return Chapter("", [Prose((pair.why,))], tone=_TONES[pair.verdict], word=word)
-
-
-def _pair(pair: Pair, several: bool) -> Chapter:
-    """The first model and another one, part by part."""
-    a, b, axes = pair.today, pair.candidate, _axes(pair.parts)
-    rows = [_part(part, i == 0, axes) for i, part in enumerate(pair.parts)]
-    head = ("Part of the goal", "The difference on an axis", a, b, "Difference", "On new rows")
-    hint = (
-        "The dot is the difference that was counted, by the pairs of decisions. The thick bar is "
-        f"where it is on new rows of the same kind, each end with {percent(pair.level)} "
-        f"confidence. At the upright stroke both are equal; on the shaded side {b} is better."
-    )
-    groups = [[*map(Cell, line)] for line in _groups(pair)]
-    return Chapter(
-        f"{b} against {a}" if several else "Part by part",
-        [
-            Grid((*head, f"{b} is"), rows, "parts"),
-            Prose([hint] if any(row[1].bar for row in rows) else (), "hint"),
-            Prose(changes_of(pair), "each"),
-            Grid(("Group", "Rows", "Change", "Wins", "Losses"), groups,
-                  name="Decisions that change, by group"),
-        ],
-    )  # fmt: skip
-
-
-def _part(part: Part, is_objective: bool, axes: Mapping[Unit, Axis | None]) -> list[Cell]:
-    """One row of the table: both values, and the difference on an axis around none."""
-    unit, (one, other, gain, limits) = unit_of(part.side), _numbers(part)
-    word = (part.verdict or "not measured").removeprefix("shown to be ")
-    said = [
-        "" if is_objective else e.verdict or "not evaluated" for e in (part.today, part.candidate)
-    ]
-    return [
-        Cell(sentence(in_words(part.side)), code=part.today.text),
-        Cell(bar=_bar(part, unit, axes[unit])),
-        Cell(one, said[0]),
-        Cell(other, said[1], style="strong"),
-        Cell(gain),
-        Cell(limits or "-", style="limits"),
-        Cell(sentence(word), tone=_TONES[part.verdict]),
-    ]
-
-
 def _axes(parts: Sequence[Part]) -> dict[Unit, Axis | None]:
     """For each unit an axis for all differences, with none in the middle."""
     far: dict[Unit, float] = {}
     for part in parts:
         gain, unit = part.difference, unit_of(part.side)
-        ends = [] if gain is None else [gain.value, gain.low, gain.high]
+        ends = () if gain is None else (gain.value, gain.low, gain.high)
         known = [abs(x) for x in ends if x is not None and math.isfinite(x)]
         far[unit] = max([far.get(unit, 0.0), *known])
     return {unit: Axis(-_round(x), _round(x)) if x > 0.0 else None for unit, x in far.items()}
@@ -276,17 +249,6 @@ def _round(x: float) -> float:
     """
     step = 10.0 ** (math.floor(math.log10(x)) - 1)
     return round(math.ceil(1.04 * x / step) * step, 12)
-
-
-def _bar(part: Part, unit: Unit, axis: Axis | None) -> Bar | None:
-    gain = part.difference
-    if gain is None or axis is None:
-        return None
-    bar = bar_on(
-        axis, unit, gain.value, low=gain.low, high=gain.high, bound=0.0, relation=gain.relation
-    )
-    ends = (shown_bound(axis.first, unit), shown_bound(axis.last, unit))
-    return None if bar is None else replace(bar, ends=ends)
 
 
 def _pictures(found: ModelComparison) -> list[Picture]:
@@ -313,14 +275,14 @@ def _rows(found: ModelComparison) -> Chapter:
     n = len(found.changed["row"])
     words = f"{plural(n, 'row')} of these are decided otherwise than by {found.names[0]}."
     head = [name.replace("_", " ", 1) for name in found.changed]
-    some = [map(_cell, column[:_MOST_ROWS].tolist()) for column in found.changed.values()]
-    table = Grid(head, list(zip(*some, strict=True)), name="Rows that change")
-    inside = Chapter(f"Show {len(table.rows)} of them", [table], folded=True)
-    return Chapter("Rows that change", [Prose((words,)), inside] if n else [])
-
-
-def _cell(x: Any) -> Cell:
-    return Cell(number(x) if isinstance(x, float) else shortened(str(x)))
+    columns = [column[:_MOST_ROWS].tolist() for column in found.changed.values()]
+    rows = [
+        [Cell(number(x) if isinstance(x, float) else shortened(str(x))) for x in row]
+        for row in zip(*columns, strict=True)
+    ]
+    inside = Grid(head, rows, name="Rows that change")
+    shown_rows = Chapter(f"Show {len(rows)} of them", [inside], folded=True)
+    return Chapter("Rows that change", [Prose((words,)), shown_rows] if n else [])
 
 
 # --- What comparing models found: who is better, by how much --------------------------------------
@@ -440,32 +402,25 @@ class ModelComparison:
         ImportError
             If pandas is not installed.
         """
-        frame: pd.DataFrame = pandas().DataFrame(
-            [row for name in self.names for row in self._rows(name)]
-        )
+        rows = []
+        for name, report in self.reports.items():
+            pair = self.pairs.get(name)
+            for i, entry in enumerate(report.entries):
+                part = None if pair is None else pair.parts[i]
+                gain = None if part is None else part.difference
+                rows.append(
+                    {
+                        "model": name,
+                        "part": "constraint" if i else "objective",
+                        **{f.name: getattr(entry, f.name) for f in fields(Entry)},
+                        "difference": None if gain is None else gain.value,
+                        "difference_low": None if gain is None else gain.low,
+                        "difference_high": None if gain is None else gain.high,
+                        "is": None if part is None else part.verdict,
+                    }
+                )
+        frame: pd.DataFrame = pandas().DataFrame(rows)
         return frame
-
-    def _rows(self, name: str) -> list[dict[str, Any]]:
-        """The parts of one model."""
-        parts: Sequence[Part | None] = [None] * len(self.reports[name].entries)
-        if name in self.pairs:
-            parts = self.pairs[name].parts
-        out = []
-        for i, (entry, part) in enumerate(zip(self.reports[name].entries, parts, strict=True)):
-            gain = None if part is None else part.difference
-            own = {f.name: getattr(entry, f.name) for f in fields(Entry)}
-            out.append(
-                {
-                    "model": name,
-                    "part": "constraint" if i else "objective",
-                    **own,
-                    "difference": None if gain is None else gain.value,
-                    "difference_low": None if gain is None else gain.low,
-                    "difference_high": None if gain is None else gain.high,
-                    "is": None if part is None else part.verdict,
-                }
-            )
-        return out
 
     def to_html(self, path: str | os.PathLike[str], *, header: Header | None = None) -> None:
         """Write one self-contained HTML page for the person who decides.
@@ -485,20 +440,16 @@ class ModelComparison:
         OSError
             If the file cannot be written.
         """
-        atomic_write(path, as_page(document_of(self, header)).encode("utf-8"))
+        atomic_write(path, as_page(document_of(self, header or Header())).encode("utf-8"))
 
     def __str__(self) -> str:
-        return text_of(self)
+        return as_text(document_of(self))
 
     def __repr__(self) -> str:
         return f"ModelComparison({', '.join(map(repr, self.names))}: {self.verdict})"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the finding, the text, and what to beware of."""
-        return (
-            f'<div class="setpoint-comparison"><p><strong>{escape(self.verdict.capitalize())}.'
-            f"</strong> {escape(self.why)}</p><pre>{escape(str(self))}</pre></div>"
-        )
+        return as_notebook(document_of(self))
 
 
 def comparison_of(

@@ -70,7 +70,7 @@ def held_out(
 ) -> Reached:
     """Violation and score on the rows left out, pooled."""
     pooled: Confusion | None = None
-    for most, rest in islice(folds_of(evidence), _n_parts(evidence)):
+    for most, rest in islice(folds_of(evidence), _n_parts(evidence)[0]):
         rule = in_quiet(partial(find, seen(most)))
         counted = seen(rest).confusion(rule)
         pooled = counted if pooled is None else pooled + counted
@@ -97,17 +97,12 @@ def _some_rows(evidence: Evidence, most: int) -> Evidence:
     return evidence.take(np.sort(some))
 
 
-def _n_parts(evidence: Evidence) -> int:
+def _n_parts(evidence: Evidence) -> tuple[int, str]:
     """How many parts are left out, one after the other: where searches are long, one."""
     many = evidence.n_classes >= MANY_CLASSES
-    return 1 if many and evidence.n_rows * evidence.n_classes > _WHOLE_NUMBERS else N_FOLDS
-
-
-def _left_out(evidence: Evidence) -> str:
-    """How rules were tried out, in words."""
-    if _n_parts(evidence) == 1:
-        return f"on one part of {N_FOLDS} left out"
-    return f"by {N_FOLDS}-fold cross-validation"
+    if many and evidence.n_rows * evidence.n_classes > _WHOLE_NUMBERS:
+        return 1, f"on one part of {N_FOLDS} left out"
+    return N_FOLDS, f"by {N_FOLDS}-fold cross-validation"
 
 
 def _noise_of(goal: Goal, evidence: Evidence, most: float) -> float:
@@ -133,17 +128,15 @@ def choose_evidence(goal: Goal, evidence: Evidence, find: Find) -> tuple[Kind, s
     if not evidence.has_labels:
         return "soft", "there are no labels"
     evidence = _some_rows(evidence, min(_ENOUGH, _ENOUGH_NUMBERS // evidence.n_classes))
-    found: dict[Kind, Reached] = {}
-    kinds: tuple[Kind, Kind] = ("soft", "label")
-    for kind in kinds:
-        try:
-            found[kind] = held_out(goal, evidence, partial(find, kind))
-        except EmptyPopulationError:
-            return "soft", "the rows are too few to choose by cross-validation"
-        except FAILURES as error:
-            first = str(error).splitlines()[0]
-            return "soft", f"soft evidence, as cross-validation failed ({first})"
-    (soft_past, soft), (label_past, label) = found["soft"], found["label"]
+    try:
+        soft_past, soft = held_out(goal, evidence, partial(find, "soft"))
+        label_past, label = held_out(goal, evidence, partial(find, "label"))
+    except EmptyPopulationError:
+        return "soft", "the rows are too few to choose by cross-validation"
+    except FAILURES as error:
+        first = str(error).splitlines()[0]
+        return "soft", f"soft evidence, as cross-validation failed ({first})"
+    n_parts, how = _n_parts(evidence)
     # A rate of the rarest class is not known any better than this.
     book = evidence.codebook
     held = evidence.marginals.weights[: book.n_plain, : len(book.labels)].sum(axis=0)
@@ -153,7 +146,7 @@ def choose_evidence(goal: Goal, evidence: Evidence, find: Find) -> tuple[Kind, s
     if abs(label_past - soft_past) <= noise:
         least = _HALF_A_POINT
         if evidence.n_classes >= MANY_CLASSES:
-            held_rows = evidence.n_rows * _n_parts(evidence) / N_FOLDS
+            held_rows = evidence.n_rows * n_parts / N_FOLDS
             least = max(least, _OF_A_ROW / float(np.sqrt(held_rows)))
         better = label > soft + least
     chosen: Kind = "label" if better else "soft"
@@ -161,7 +154,7 @@ def choose_evidence(goal: Goal, evidence: Evidence, find: Find) -> tuple[Kind, s
     values = f"objective {sense * soft:.4g} with soft and {sense * label:.4g} with label evidence"
     if goal.constraints:
         values += f", violation {soft_past:.4g} and {label_past:.4g}"
-    return chosen, f"{chosen} evidence {_left_out(evidence)} ({values})"
+    return chosen, f"{chosen} evidence {how} ({values})"
 
 
 # --- Whether a rule looks at the columns by which rows count --------------------------------------
@@ -191,10 +184,10 @@ def choose_rule_inputs(
         return "score", f"a rule by the score alone, as {columns} is the same in all rows"
     aware = _some_rows(aware, _COLUMNS_ENOUGH)
     found: dict[RuleInputs, Reached] = {}
-    failed = ""
+    failed, noise = "", _noise_of(goal, aware, _OF_A_RATE)
     for rule_inputs in _WORDS:
         # Where rules by posteriors keep the bounds, counting labels has nothing to mend.
-        keep = "soft" in found and found["soft"].past <= _noise_of(goal, aware, _OF_A_RATE)
+        keep = "soft" in found and found["soft"].past <= noise
         if rule_inputs == "label" and (keep or not by_labels):
             continue
         try:
@@ -209,8 +202,7 @@ def choose_rule_inputs(
         return "score", f"cross-validation failed: the score alone{failed}"
     # The first that misses no bound by more than noise and is as good as any such.
     least = max(min(r.past for r in found.values()), SATISFIED)
-    most = least + _noise_of(goal, aware, _OF_A_RATE)
-    kept = {s: r for s, r in found.items() if r.past <= most}
+    kept = {s: r for s, r in found.items() if r.past <= least + noise}
     top = max(r.score for r in kept.values())
     floor = top - _HALF_A_POINT * abs(top)
     best = next(s for s, r in kept.items() if r.score >= floor)
@@ -218,4 +210,4 @@ def choose_rule_inputs(
     said = ", ".join(f"{sense * r.score:.4g} by {_WORDS[s][1]}" for s, r in found.items())
     words = _WORDS[best][0].format(columns=columns)
     failed = "" if {"soft", "label"} & found.keys() else failed
-    return best, f"{words}, {_left_out(aware)} (objective {said}{failed})"
+    return best, f"{words}, {_n_parts(aware)[1]} (objective {said}{failed})"

@@ -47,10 +47,10 @@ _SHARE = 0.05
 """Of the time that there is, for each quick search."""
 
 _CALLS, _COLUMNS_CALLS = 100, 60
-"""Of a quick search that tries out a kind of evidence, or columns."""
+"""Of a quick search that tries out a model or a kind of evidence, or columns."""
 
 
-def quick(options: Options, calls: int) -> Options:
+def quick(options: Options, calls: int = _CALLS) -> Options:
     """The options of a search that is to take a few calls, and to end with some rule."""
     limits = options.limits
     seconds = None if limits.seconds is None else _SHARE * limits.seconds
@@ -85,7 +85,7 @@ class MissedBoundsWarning(UserWarning):
 def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[Found, str]:
     """The rule by the kind of evidence that is chosen, and why that was."""
     try:
-        find = partial(_quick_rule, goal, quick(options, _CALLS))
+        find = partial(_quick_rule, goal, quick(options))
         kind, why = choose_evidence(goal, evidence, find)
     except KeyboardInterrupt:
         kind, why = "label", "label evidence, as neither kind was chosen by then"

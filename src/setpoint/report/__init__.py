@@ -104,7 +104,7 @@ if TYPE_CHECKING:
         Prices,
         SearchTrace,
     )
-    from setpoint.report.text import as_text, card_text, report_text
+    from setpoint.report.text import as_notebook, as_text, card_text, report_text
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
     __getattr__ = lazily(__name__)

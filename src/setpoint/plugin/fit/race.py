@@ -41,9 +41,6 @@ from setpoint.search import Found, StoppedWarning, now
 if TYPE_CHECKING:
     from setpoint.plugin.fit.fitting import Task
 
-_CALLS = 100
-"""Of the search for the rule of one candidate."""
-
 _SMALL = 1_000_000
 """Values in a table up to which threads cost more than they save, a lot on a busy machine."""
 
@@ -54,7 +51,7 @@ and how many rows of each class it holds at least."""
 
 def judge_by_rules(inputs: CheckedData, options: Options | None = None) -> Judge:
     """A judge who finds the best rule over scores by a quick search."""
-    own = quick(options or Options(randomized=False), _CALLS)
+    own = quick(options or Options(randomized=False))
 
     def find(goal: Goal, evidence: Evidence) -> Found:
         linked = link(goal, evidence.codebook)
