@@ -42,9 +42,9 @@ def test_not_evaluated_without_a_measured_value():
     report = reported(goal_of())
     why = "it has no formula; evaluate(BlackBox(...), ...) calls its function"
     assert report.objective == Entry('blackbox("shop:revenue")', None, why=why)
-    assert headline(report, goal_of()) == "The metric shop:revenue was not evaluated"
+    assert headline(report) == "The metric shop:revenue was not evaluated"
     assert f'blackbox("shop:revenue"): not evaluated, {why}' in " ".join(str(report).split())
-    (line,) = lines_of(report, goal_of())
+    (line,) = lines_of(report)
     assert (line.value, line.limits, line.counts) == ("not evaluated", "", "")
     page = " ".join(page_text(report).split())
     assert "The metric shop:revenue was not evaluated" in page
@@ -59,7 +59,7 @@ def test_a_measured_objective():
     assert (report.objective.value, report.warnings) == (40.0, ())
     assert 'blackbox("shop:revenue"): 40.0000, as high as possible' in str(report)
     assert "Measured on 120 rows; the positive class is 'yes'." in str(report)
-    assert headline(report, goal_of()) == "The metric shop:revenue is 40.0000"
+    assert headline(report) == "The metric shop:revenue is 40.0000"
     assert GoalReport.from_json(report.to_json()) == report
 
 

@@ -44,7 +44,7 @@ def facts(goal, *constraints, **more):
 
 
 def said(report):
-    return headline(report, Goal.parse(report.goal))
+    return headline(report)
 
 
 # -- headlines --------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def test_a_goal_that_no_rule_meets():
 def test_what_was_not_evaluated():
     report = replace(facts("maximize recall"), objective=Entry("recall", None, why="no rows"))
     assert said(report) == "Recall was not evaluated"
-    (line,) = lines_of(report, Goal.parse(report.goal))
+    (line,) = lines_of(report)
     assert (line.value, line.counts, line.limits, line.verdict) == ("not evaluated", "", "", "")
 
 
@@ -155,7 +155,7 @@ def test_counts_speak_where_the_value_is_a_share_of_rows():
     y, decided = np.repeat([0, 1], [60, 40]), np.repeat([0, 1, 0, 1], [50, 10, 10, 30])
     goal = "maximize recall subject to f1 >= 0.5 and mcc >= 0 and accuracy >= 0.5"
     found = evaluate(goal, y, decided)
-    lines = lines_of(found, Goal.parse(goal))
+    lines = lines_of(found)
     assert [x.counts for x in lines] == ["30 of 40", "", "", "80 of 100"]
     assert [x.wanted for x in lines] == [
         "as high as possible", "at least 50 %", "at least 0", "at least 50 %",

@@ -91,7 +91,7 @@ def _text(found: ShownModel, path: str) -> Iterator[str]:
         yield from _filled("Data sets", ", ".join(found.model.dataset_names))
     if found.baseline:
         yield from _filled("Deployed", f"column {found.baseline}")
-    yield from ("", "Rule", *(f"  {line}" for line in rule_lines(found.chosen, found.goal)))
+    yield from ("", "Rule", *(f"  {line}" for line in rule_lines(found.chosen)))
     yield from ("", *_reached(found))
     yield from ("", f"Columns that a table needs ({len(found.columns):,})")
     for kind, names in _by_kind(found).items():
@@ -126,10 +126,9 @@ def _reached(found: ShownModel) -> Iterator[str]:
     from setpoint.report import entry_lines, headline, lines_of
 
     judged = found.judged
-    goal = found.meant if str(found.meant) == judged.goal else found.goal
     yield f"Then, on {found.where}"
-    yield from _filled("", f"{headline(judged, goal)}.", indent=2)
-    for line in lines_of(judged, goal):
+    yield from _filled("", f"{headline(judged)}.", indent=2)
+    for line in lines_of(judged):
         first, *more = entry_lines(line)
         yield from (f"  {first}", *(f"    {text}" for text in more))
     before = certified_before(found.guarantee, found.certified_holds)

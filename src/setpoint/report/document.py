@@ -90,8 +90,7 @@ def report_document(
 ) -> Document:
     """A rule, by the rows that judge it and those that chose it; with a header, as on a page."""
     own, on_page = lead if chosen is None else chosen, header is not None
-    goal = Goal.parse(lead.goal)
-    if not same_sides(goal, Goal.parse(own.goal)):
+    if not same_sides(lead.parsed_goal, own.parsed_goal):
         raise InputError(f"`held_out` is a report on another goal: {lead.goal!r}, not {own.goal!r}")
     said = lead if _is_refuted(own, lead) else promising(lead, own)
     said = lead if said.guarantee is None else said
@@ -102,28 +101,28 @@ def report_document(
         room = Chapter(title, [Prose(lines, "each", "users"), figures])
         rooms += [room] if room else []
         details += [p for p in pictures if p.detail]
-    details += [*group_pictures(lead, goal), *path_pictures(own)]
+    details += [*group_pictures(lead), *path_pictures(own)]
     drawn = [c for c in rooms if isinstance(c.blocks[0], Figures)]
     inside = [Chapter(s.title, [Prose(s.lines(), "list", "users")]) for s in about]
     copies = [Chapter(title, [Prose((text,), "code")]) for title, text in texts]
     rows = plural(lead.counts.n_rows, "row")
     return Document(
-        headline(said, Goal.parse(said.goal)),
+        headline(said),
         lead.goal,
-        goal_in_words(goal, lead.counts.positive),
+        goal_in_words(lead.parsed_goal, lead.counts.positive),
         [
-            _verdict(lead, chosen, goal, header, at_shell),
+            _verdict(lead, chosen, header, at_shell),
             Chapter(
                 "What was asked",
-                [*_asked(lead, goal), _glossary(goal)],
+                [*_asked(lead), _glossary(lead.parsed_goal)],
                 f"What was reached ({lead.counts.on_new}: each end with {100 * lead.level:.4g} % "
                 "confidence)",
             ),
-            *_against(lead, goal),
+            *_against(lead),
             *drawn,
             *_groups(lead, on_page),
             *(c for c in rooms if c not in drawn),
-            Chapter("The rule", list(_rule(rule, own, lead, goal)), "Rule"),
+            Chapter("The rule", list(_rule(rule, own, lead)), "Rule"),
             Chapter(
                 "For statisticians", list(_small_print(own, lead, details, on_page)), folded=True
             ),
@@ -145,22 +144,20 @@ def _is_refuted(own: Facts, lead: Facts) -> bool:
     return lead is not own and own.guarantee is not None and lead.verdict == FAILS
 
 
-def _verdict(
-    lead: Facts, chosen: Facts | None, goal: Goal, header: Header | None, at_shell: bool
-) -> Chapter:
+def _verdict(lead: Facts, chosen: Facts | None, header: Header | None, at_shell: bool) -> Chapter:
     """The verdict on the rows that judge, what to beware of, and what to do."""
     own = lead if chosen is None else chosen
-    promise, lines = assurances(own, Goal.parse(own.goal)), [summary(lead), rows_in_words(lead)]
+    promise, lines = assurances(own), [summary(lead), rows_in_words(lead)]
     if _is_refuted(own, lead):
-        promise.insert(0, f"{headline(own, Goal.parse(own.goal))}.")
+        promise.insert(0, f"{headline(own)}.")
     elif lead is not own and own.guarantee is not None:
-        lines.insert(0, f"{headline(lead, goal)}.")
+        lines.insert(0, f"{headline(lead)}.")
     if chosen is not None:
         lines.append("These rows took no part in choosing the rule.")
     cautions = [*(() if header is None else header.cautions), *caveats(lead)]
     advice = dict.fromkeys(advice_of(lead, chosen, at_shell=at_shell))
     search: list[Block] = []
-    stricter = None if own.guarantee is not None else stricter_goal(lead, goal, chosen)
+    stricter = None if own.guarantee is not None else stricter_goal(lead, chosen)
     if stricter is not None and header is not None:
         what = "To search with the margin" + ("" if header.command else ", the goal is")
         command = command_for(stricter, header)
@@ -209,13 +206,12 @@ _LONGEST = 100
 """Characters of one part; the goal above the table is whole."""
 
 
-def _asked(facts: Facts, goal: Goal) -> list[Block]:
+def _asked(facts: Facts) -> list[Block]:
     """The objective and every constraint, and how to read what is drawn."""
-    lines, on_new = lines_of(facts, goal), facts.counts.on_new
+    lines, on_new = lines_of(facts), facts.counts.on_new
     bars = [_bar(line, x) for line, x in zip(lines, _of_deployed(facts), strict=True)]
     worked = [""] + [
-        "" if e.worked is None else f"searched with {asked(c, e.worked)}"
-        for e, c in zip(facts.constraints, goal.constraints, strict=True)
+        "" if e.worked is None else f"searched with {asked(c, e.worked)}" for e, c in facts.pairs
     ]
     rows = [
         [
@@ -276,7 +272,7 @@ def _glossary(goal: Goal) -> Prose:
 
 
 # ---------------------------------------------------------------------- what rooms add
-def _against(lead: Facts, goal: Goal) -> Iterator[Chapter]:
+def _against(lead: Facts) -> Iterator[Chapter]:
     """What changes against the deployed model, and both in people."""
     found, counts = lead.deployed, lead.counts
     if found is None:
@@ -285,7 +281,9 @@ def _against(lead: Facts, goal: Goal) -> Iterator[Chapter]:
     if found.confusion and found.changed > 0.0:
         both = [("This rule", parts_of(counts)),
                 ("The deployed model", parts_of(counts, found.confusion))]  # fmt: skip
-    yield Chapter(TITLE, [Shares(both), Prose(found.lines(goal, counts), "list", "apart")])
+    yield Chapter(
+        TITLE, [Shares(both), Prose(found.lines(lead.parsed_goal, counts), "list", "apart")]
+    )
 
 
 def _rooms(own: Facts, lead: Facts) -> Iterator[tuple[str, Sequence[str], list[Picture]]]:
@@ -305,10 +303,10 @@ def where(own: Facts) -> str:
     return CHOSEN_ON if own.guarantee is None else TESTING
 
 
-def _rule(rule: Facts, own: Facts, lead: Facts, goal: Goal) -> Iterator[Block]:
+def _rule(rule: Facts, own: Facts, lead: Facts) -> Iterator[Block]:
     """The rule as it stands, and sentences on what it looks at and what it draws."""
     yield Prose((rule.rule.text,), "code", "rule")
-    lines = rule_lines(replace(rule, rule=replace(rule.rule, text="")), goal)
+    lines = rule_lines(replace(rule, rule=replace(rule.rule, text="")))
     if own is not lead and own.certificate.with_draws is not None:
         # Other rows lead, with another value of the objective.
         lines[-1] = f"{where(own)}: {lines[-1][:1].lower()}{lines[-1][1:]}"
@@ -319,8 +317,7 @@ def _small_print(
     own: Facts, lead: Facts, pictures: Sequence[Picture], on_page: bool
 ) -> Iterator[Chapter | Figures]:
     """For statisticians: how it was found, what is promised, and on which rows it was chosen."""
-    goal = Goal.parse(own.goal)
-    how = (how_found(own), certificate(own, goal))
+    how = (how_found(own), certificate(own))
     yield Chapter("How the rule was found", [Prose((x,)) for x in how], "How it was found")
     yield Chapter("What is promised", [Prose(explained(own), "list")])
     if own is not lead and on_page:
@@ -329,7 +326,7 @@ def _small_print(
         if own.guarantee is None:
             rows = f"{plural(own.counts.n_rows, 'row')}. They flatter the rule, which was chosen "
             rows += "to look well on them."
-        yield Chapter(where(own), [Prose((rows,)), *_asked(own, goal)[:1]])
+        yield Chapter(where(own), [Prose((rows,)), *_asked(own)[:1]])
     yield Figures(pictures)
     notes = list(dict.fromkeys([*own.warnings, *lead.warnings]))
     if len(notes) > _MOST_NOTES:
@@ -408,7 +405,7 @@ _FRAME, _ROW = 0.9, 0.22
 """Inches: a picture of groups without its rows, and one row of it."""
 
 
-def group_pictures(facts: Facts, goal: Goal) -> Iterator[Picture]:
+def group_pictures(facts: Facts) -> Iterator[Picture]:
     """Each compared metric over its groups, with what the goal asks of them."""
     from setpoint.report.displays import GroupRatesDisplay
 
@@ -419,7 +416,7 @@ def group_pictures(facts: Facts, goal: Goal) -> Iterator[Picture]:
             continue
         yield Picture(
             f"{in_words(expression_of(metric))} by group".capitalize(),
-            GroupRatesDisplay(own, goal, facts.level).plot,
+            GroupRatesDisplay(own, facts.parsed_goal, facts.level).plot,
             f"{metric} in each of {len(own)} groups; the table has the numbers.",
             f"A point is the value of one group, the line through it where it is on new rows, each "
             f"end with {100 * facts.level:.4g} % confidence. Where lines overlap, groups may "

@@ -101,7 +101,7 @@ def is_reached(searched: Facts, goal: Goal) -> bool:
     plane = Plane.of(goal, found.points)
     met = plane.slack(curve.false_positive_rate, curve.recall) >= -SATISFIED
     if plane.left_out:  # known at the bounds that were searched
-        same = set(plane.left_out) <= set(Goal.parse(searched.goal).constraints)
+        same = set(plane.left_out) <= set(searched.parsed_goal.constraints)
         met &= np.array(curve.feasible) if same and curve.feasible else False
     return bool(met.any())
 
@@ -165,12 +165,12 @@ class Line:
     where: str = "on new rows"
 
 
-def lines_of(facts: Facts, goal: Goal) -> list[Line]:
+def lines_of(facts: Facts) -> list[Line]:
     """The objective, then the constraints."""
+    goal = facts.parsed_goal
     way = "as high as possible" if goal.sense == "maximize" else "as low as possible"
     first = _line(facts.objective, goal.objective, way)
-    pairs = zip(facts.constraints, goal.constraints, strict=True)
-    lines = [first, *(_constraint_line(facts, e, c) for e, c in pairs)]
+    lines = [first, *(_constraint_line(facts, e, c) for e, c in facts.pairs)]
     return [replace(line, where=facts.counts.on_new) for line in lines]
 
 
@@ -232,17 +232,17 @@ def entry_lines(line: Line) -> list[str]:
     return [*out, limits] if limits else out
 
 
-def headline(facts: Facts, goal: Goal) -> str:
+def headline(facts: Facts) -> str:
     """What is promised, or else what was found: the constraint that decides, or the objective."""
-    promised = statement(facts, goal)
+    promised = statement(facts)
     if promised:
         return promised
     if facts.status == "nearest":
         return "No rule meets the goal: this is the one that comes nearest"
     if not facts.constraints:
-        return sentence(_finding(facts, facts.objective, goal.objective))
+        return sentence(_finding(facts, facts.objective, facts.parsed_goal.objective))
     verdict = facts.verdict
-    pairs = list(zip(facts.constraints, goal.constraints, strict=True))
+    pairs = list(facts.pairs)
     entry, constraint = min(pairs, key=lambda pair: _ORDER.index(pair[0].verdict))
     if verdict == OPEN:
         few = next((p for p in pairs if p[0].verdict == OPEN and few_found(facts, p[1].lhs)), None)
@@ -374,11 +374,7 @@ def caveats(facts: Facts) -> list[str]:
 
 def few_rows(facts: Facts) -> list[str]:
     """A sentence for each constraint with a wide interval, but those that a guarantee judges."""
-    if not any(e.few_rows and e.passed is None for e in facts.constraints):
-        return []
-    goal = Goal.parse(facts.goal)
-    pairs = zip(facts.constraints, goal.constraints, strict=True)
-    return [_few(facts, e, c) for e, c in pairs if e.few_rows and e.passed is None]
+    return [_few(facts, e, c) for e, c in facts.pairs if e.few_rows and e.passed is None]
 
 
 def _few(facts: Facts, entry: Entry, constraint: Constraint) -> str:
@@ -426,7 +422,7 @@ _HOW = {
 }
 
 
-def rule_lines(facts: Facts, goal: Goal) -> list[str]:
+def rule_lines(facts: Facts) -> list[str]:
     """The rule in words, what it looks at, and what draws would gain."""
     rule = facts.rule
     lines = rule.text.split("\n") if rule.text else []
@@ -436,7 +432,7 @@ def rule_lines(facts: Facts, goal: Goal) -> list[str]:
     if rule.drawn > 0:
         lines.append(f"The decision on {percent(rule.drawn)} of the rows is drawn.")
     if facts.certificate.with_draws is not None:
-        unit, entry = unit_of(goal.objective), facts.objective
+        unit, entry = unit_of(facts.parsed_goal.objective), facts.objective
         now = entry.value if entry.posteriors is None else entry.posteriors
         better = shown(facts.certificate.with_draws, unit)
         lines.append(f"With draws {entry.text} could reach {better} ({shown(now, unit)} without).")
@@ -451,9 +447,9 @@ def how_found(facts: Facts) -> str:
     return " ".join(f"{sentence(text)}." for text in (how, search.why) if text)
 
 
-def certificate(facts: Facts, goal: Goal) -> str:
+def certificate(facts: Facts) -> str:
     """What is known of the objective beyond the rows, and what the gap says."""
-    known, unit = facts.certificate, unit_of(goal.objective)
+    known, unit = facts.certificate, unit_of(facts.parsed_goal.objective)
     sentences = []
     if facts.objective.posteriors is not None:
         sentences.append(_by_posteriors(facts, shown(facts.objective.posteriors, unit)))
@@ -484,13 +480,13 @@ def covered(facts: Facts) -> str:
     On the scores that it was chosen on no other rule is better (proved), and nothing is \
 certified on new rows; this is said of all rows together, not of a single one.
     """
-    goal, known = Goal.parse(facts.goal), facts.certificate
+    known = facts.certificate
     if facts.guarantee is not None:
-        out = statement(facts, goal)
+        out = statement(facts)
     elif known.gap is not None:
         better = "better"
         if known.gap > SATISFIED:
-            better += f" by more than {shown(known.gap, unit_of(goal.objective))}"
+            better += f" by more than {shown(known.gap, unit_of(facts.parsed_goal.objective))}"
         out = (
             f"On the scores that it was chosen on no other {known.rivals} is {better} (proved), "
             "and nothing is certified on new rows"

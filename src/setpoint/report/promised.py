@@ -182,12 +182,12 @@ def sure(confidence: float) -> str:
 
 
 # ---------------------------------------------------------------------- the first sentence
-def statement(facts: Facts, goal: Goal) -> str:
+def statement(facts: Facts) -> str:
     """What is promised, in one sentence without a full stop; "" where nothing was asked for."""
     guarantee = facts.guarantee
     if guarantee is None:
         return ""
-    promised = list(_promised(facts, goal))
+    promised = list(_promised(facts))
     if guarantee.state == "not certified":
         promised = [p for p in promised if not p[0].passed] or promised
         return (
@@ -200,11 +200,11 @@ def statement(facts: Facts, goal: Goal) -> str:
     return f"Certified{_at_once(promised)}: {_joined(promised)} {_where(guarantee, promised)}"
 
 
-def _promised(facts: Facts, goal: Goal) -> Iterator[tuple[Shown, Entry, Constraint]]:
+def _promised(facts: Facts) -> Iterator[tuple[Shown, Entry, Constraint]]:
     """What is promised, with its entry and as it was written."""
     assert facts.guarantee is not None
     found = {c.text: c for c in facts.guarantee.constraints}
-    for entry, constraint in zip(facts.constraints, goal.constraints, strict=True):
+    for entry, constraint in facts.pairs:
         if entry.text in found:
             yield found[entry.text], entry, constraint
 
@@ -252,12 +252,12 @@ def _of_groups(guarantee: Guarantee) -> str:
 
 
 # ---------------------------------------------------------------------- what goes with it
-def assurances(facts: Facts, goal: Goal) -> list[str]:
+def assurances(facts: Facts) -> list[str]:
     """What a promise assumes, how sure its test is, and what it costs; why there is none."""
-    guarantee = facts.guarantee
+    guarantee, goal = facts.guarantee, facts.parsed_goal
     if guarantee is None:
         return []
-    out = failures(facts, goal) if guarantee.state == "not certified" else [_assumed(guarantee)]
+    out = failures(facts) if guarantee.state == "not certified" else [_assumed(guarantee)]
     guessed = [c for c in guarantee.constraints if not c.is_exact]
     if guessed:
         of = f" of {_listed([c.text for c in guessed])}"
@@ -278,11 +278,11 @@ def _assumed(guarantee: Guarantee) -> str:
     return f"It is assumed that {text[0].lower()}{text[1:]}"
 
 
-def failures(facts: Facts, goal: Goal) -> list[str]:
+def failures(facts: Facts) -> list[str]:
     """For each constraint that was not certified its value, and what could be."""
     assert facts.guarantee is not None
     out = []
-    for found, entry, constraint in _promised(facts, goal):
+    for found, entry, constraint in _promised(facts):
         if found.passed or found.value is None:
             continue
         text = (

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from setpoint.errors import InputError
-from setpoint.goals import Goal, goal_in_words
+from setpoint.goals import goal_in_words
 from setpoint.report.blocks import Block, Cell, Chapter, Document, Grid, Prose
 from setpoint.report.document import report_document
 from setpoint.report.facts import Facts
@@ -158,7 +158,7 @@ def card_text(facts: Facts, *, name: str = "", held_out: Facts | None = None) ->
         raise InputError(
             f"`held_out` refers to the goal {held_out.goal!r}, and the model to {facts.goal!r}"
         )
-    words = goal_in_words(Goal.parse(facts.goal), facts.counts.positive)
+    words = goal_in_words(facts.parsed_goal, facts.counts.positive)
     judged = report_text(facts) if held_out is None else report_text(held_out, facts)
     made = [f"fitted {facts.run.when} UTC", *(f"{k} {v}" for k, v in facts.run.versions.items())]
     made += [f"digest of {key}: {text}" for key, text in facts.run.digests.items()]
