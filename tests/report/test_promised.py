@@ -26,8 +26,8 @@ from setpoint.report import (
     Header,
     Prose,
     Search,
+    goal_table,
     headline,
-    lines_of,
     refused,
     report_document,
     report_text,
@@ -208,9 +208,9 @@ def test_what_is_not_promised_keeps_its_own_verdict():
     assert facts.verdict == "too close to call"
     assert facts.is_certified
     assert summary(facts) == "Of 2 constraints: 1 certified, 1 too close to call."
-    lines = lines_of(facts)
-    assert [line.verdict for line in lines] == ["", "certified", "too close to call"]
-    assert [line.certified for line in lines] == ["", "at least 90 %", ""]
+    rows = goal_table(facts).rows
+    assert [row[6].text for row in rows] == ["Objective", "Certified", "Too close to call"]
+    assert [row[5].text for row in rows] == ["", "at least 90 %", ""]
     assert few_rows(facts)[0].startswith("predicted_rate <= 0.2: measured on few rows")
     assert len(few_rows(facts)) == 1
 
@@ -396,8 +396,8 @@ def test_the_third_column():
 
 def test_own_confidences_stand_in_the_column():
     tests = (one_test(confidence=0.99), one_test("predicted_rate <= 0.2"))
-    lines = lines_of(promised(tests=tests, goal=BOTH))
-    assert [x.certified for x in lines[1:]] == ["at least 90 % at 99 %", "at most 20 % at 95 %"]
+    rows = goal_table(promised(tests=tests, goal=BOTH)).rows[1:]
+    assert [row[5].text for row in rows] == ["at least 90 % at 99 %", "at most 20 % at 95 %"]
 
 
 @pytest.mark.parametrize(

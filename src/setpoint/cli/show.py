@@ -123,13 +123,12 @@ def _rows(found: ShownModel) -> str:
 
 def _reached(found: ShownModel) -> Iterator[str]:
     """The verdict then, and the values."""
-    from setpoint.report import entry_lines, headline, lines_of
+    from setpoint.report import goal_table, headline
 
     judged = found.judged
     yield f"Then, on {found.where}"
     yield from _filled("", f"{headline(judged)}.", indent=2)
-    for line in lines_of(judged):
-        first, *more = entry_lines(line)
+    for first, *more in goal_table(judged).lines:
         yield from (f"  {first}", *(f"    {text}" for text in more))
     before = certified_before(found.guarantee, found.certified_holds)
     if before:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from setpoint.report.displays.operating import GroupRatesDisplay, OperatingPointDisplay
     from setpoint.report.displays.scales import drawstyle_of, known_line, scale_of, shown_bounds
     from setpoint.report.displays.style import Canvas
-    from setpoint.report.document import NO_RULE, UNCERTIFIED, report_document
+    from setpoint.report.document import NO_RULE, UNCERTIFIED, goal_table, report_document
     from setpoint.report.entry import LEVEL, Entry, GroupRow, entries_on, measured_entry
     from setpoint.report.facts import (
         SIZE,
@@ -43,10 +43,8 @@ if TYPE_CHECKING:
     )
     from setpoint.report.findings import (
         covered,
-        entry_lines,
         fitted_on,
         headline,
-        lines_of,
         rule_lines,
         sentence,
     )

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 
 from setpoint.errors import InputError
-from setpoint.goals import Const, Goal, expression_of, glossary, goal_in_words, in_words
+from setpoint.goals import (
+    Const,
+    Constraint,
+    Expression,
+    Goal,
+    Label,
+    expression_of,
+    glossary,
+    goal_in_words,
+    in_words,
+)
 from setpoint.inference import FAILS, OPEN, SHOWN
 from setpoint.report.advice import advice_of, stricter_goal
 from setpoint.report.blocks import (
@@ -28,23 +38,23 @@ from setpoint.report.blocks import (
     bar_on,
     command_for,
 )
-from setpoint.report.entry import GroupRow
+from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.facts import SIZE, TITLE, Facts, Picture, TextSection
 from setpoint.report.findings import (
-    Line,
     caveats,
     certificate,
-    certified_head,
-    entry_lines,
+    counts_nothing,
+    empty,
     headline,
     how_found,
-    lines_of,
     rows_in_words,
     rule_lines,
     sentence,
+    share_of_rows,
     summary,
 )
 from setpoint.report.numbers import (
+    Unit,
     asked,
     in_ten_thousand,
     number,
@@ -52,13 +62,14 @@ from setpoint.report.numbers import (
     plural,
     shortened,
     shown,
+    shown_bound,
     unit_of,
 )
 from setpoint.report.operating import OperatingPoints
 from setpoint.report.promised import (
     STATES,
-    GroupTable,
     assurances,
+    certified_in_words,
     explained,
     promising,
     same_sides,
@@ -208,30 +219,8 @@ _LONGEST = 100
 
 def _asked(facts: Facts) -> list[Block]:
     """The objective and every constraint, and how to read what is drawn."""
-    lines, on_new = lines_of(facts), facts.counts.on_new
-    bars = [_bar(line, x) for line, x in zip(lines, _of_deployed(facts), strict=True)]
-    worked = [""] + [
-        "" if e.worked is None else f"searched with {asked(c, e.worked)}" for e, c in facts.pairs
-    ]
-    rows = [
-        [
-            Cell(shortened(sentence(line.words), _LONGEST), code=line.entry.text),
-            Cell(bar=bar),
-            Cell(line.value, line.counts or line.entry.why, style="strong"),
-            Cell(line.wanted, searched),
-            Cell(
-                line.limits or "-",
-                "bootstrap" if line.limits and line.entry.interval == "bootstrap" else "",
-                style="limits",
-            ),
-            Cell(line.certified),
-            Cell(sentence(line.verdict) or "Objective", tone=_tone(line)),
-        ]
-        for line, bar, searched in zip(lines, bars, worked, strict=True)
-    ]
-    head = ["Part of the goal", "On an axis", "Value", "Asked", sentence(on_new)]
-    head += [certified_head(lines, facts), "Verdict"]
-    known = [bar for bar in bars if bar is not None]
+    table, on_new = goal_table(facts), facts.counts.on_new
+    known = [row[1].bar for row in table.rows if row[1].bar is not None]
     hints = [
         "The dot is what was counted.",
         f"The thick bar is where the value is {on_new}, each end with {100 * facts.level:.4g} % "
@@ -240,22 +229,70 @@ def _asked(facts: Facts) -> list[Block]:
         if any(b.bound is not None for b in known) else "",
         "The ring is the deployed model." if any(b.other is not None for b in known) else "",
     ]  # fmt: skip
-    return [Grid(head, rows, "parts", [entry_lines(x) for x in lines]),
-            Prose(hints if known else (), "hint")]  # fmt: skip
+    return [table, Prose(hints if known else (), "hint")]
 
 
-def _tone(line: Line) -> Tone:
-    return "plain" if line.entry.relation is None else tone_of(line.entry.verdict)
+def goal_table(facts: Facts) -> Grid:
+    """The objective, then the constraints."""
+    sides = [facts.parsed_goal.objective, *(c.lhs for _, c in facts.pairs)]
+    written = [None, *facts.parsed_goal.constraints]
+    parts = zip(facts.entries, sides, written, _of_deployed(facts), strict=True)
+    rows, lines = zip(*(_part(facts, *part) for part in parts), strict=True)
+    head = ["Part of the goal", "On an axis", "Value", "Asked", sentence(facts.counts.on_new)]
+    promised = "Certified" if facts.is_certified else "Could be certified"
+    head += [promised if any(row[5].text for row in rows) else "", "Verdict"]
+    return Grid(head, rows, "parts", lines)
 
 
-def _bar(line: Line, other: float | None) -> Bar | None:
-    entry = line.entry
-    low, high = (None, None) if entry.interval == "exact" else (entry.low, entry.high)
-    axis = axis_for([entry.value, entry.bound, low, high, other], line.unit)
-    return bar_on(
-        axis, line.unit, entry.value, low=low, high=high, bound=entry.bound,
+def _part(
+    facts: Facts, entry: Entry, x: Expression, written: Constraint | None, other: float | None
+) -> tuple[list[Cell], list[str]]:
+    """One part of the goal, in columns; in lines its value, then what holds on new rows."""
+    unit, low, high = unit_of(x), entry.low, entry.high
+    if entry.interval == "exact":
+        low = high = None
+    value, counts = "not evaluated", ""
+    if counts_nothing(entry):
+        value, counts = "not counted", empty(x)
+    elif entry.value is not None:
+        value, counts = shown(entry.value, unit), share_of_rows(entry, x)
+    limits = "" if low is None else f"{shown(low, unit)} to {shown(high, unit)}"
+    if limits and entry.level is not None:
+        limits += f" (at {100 * entry.level:.10g} %)"
+    way = "bootstrap" if limits and entry.interval == "bootstrap" else ""
+    first = f"{entry.text}: {value}{counts and f' ({counts})'}{entry.why and f', {entry.why}'}"
+    second = limits and f"{facts.counts.on_new} {limits}{way and ' (bootstrap)'}"
+    if written is None:
+        sense = facts.parsed_goal.sense
+        wanted = "as high as possible" if sense == "maximize" else "as low as possible"
+        first += "" if entry.value is None else f", {wanted}"
+        searched, certified, verdict = "", "", Cell("Objective", tone="plain")
+    else:
+        wanted, certified = asked(written, entry.bound), certified_in_words(facts, entry, written)
+        searched = "" if entry.worked is None else f"searched with {asked(written, entry.worked)}"
+        passed = facts.is_certified and entry.passed
+        word = "certified" if passed else entry.verdict or NOT_EVALUATED
+        verdict = Cell(sentence(word), tone=tone_of(entry.verdict))
+        if entry.value is not None:
+            second += f"{second and ': '}{word}"
+            if entry.worked is not None:
+                second += f" (searched with {shown_bound(entry.worked, unit)})"
+        if certified and not passed:
+            second += f"; could be certified: {certified}"
+    axis = axis_for([entry.value, entry.bound, low, high, other], unit)
+    bar = bar_on(
+        axis, unit, entry.value, low=low, high=high, bound=entry.bound,
         relation=entry.relation, other=other,
     )  # fmt: skip
+    return [
+        Cell(shortened(sentence(in_words(x)), _LONGEST), code=entry.text),
+        Cell(bar=bar),
+        Cell(value, counts or entry.why, style="strong"),
+        Cell(wanted, searched),
+        Cell(limits or "-", way, style="limits"),
+        Cell(certified),
+        verdict,
+    ], [first, second] if second else [first]
 
 
 def _of_deployed(facts: Facts) -> Sequence[float | None]:
@@ -356,44 +393,88 @@ def _groups(facts: Facts, on_page: bool) -> Iterator[Chapter]:
     """The groups in one table, with a dot for each group on one axis."""
     if not facts.groups:
         return
-    table = GroupTable.of(facts)
-    bars = [_group_bars(facts, metric) for metric in table.metrics]
-    plain = len(table.head) - len(bars)
-    groups, rows = list(dict.fromkeys(g.columns for g in facts.groups)), []
-    for columns, row in zip(groups, table.rows, strict=True):
-        name = Cell(shortened(row[0], _NAME), whole=row[0])
-        drawn = [Cell(x, bar=b.get(columns)) for x, b in zip(row[plain:], bars, strict=True)]
-        rows.append([name, *map(Cell, row[1:plain]), *drawn])
-    style = "groups one" if len(bars) == 1 else "groups"
+    table = group_table(facts)
+    rows = table.rows
     if not on_page:
         short = [row[:_MOST_COLUMNS] for row in rows[:_MOST_LINES]]
         left = len(rows) - len(short), len(table.head) - _MOST_COLUMNS
         more = [f"and {plural(left[0], 'more group')}"] if left[0] > 0 else []
         more += [f"and {plural(left[1], 'more metric')} of each group"] if left[1] > 0 else []
         head = table.head[:_MOST_COLUMNS]
-        yield Chapter("Groups", [Grid(head, short, style), Prose(more, "each")])
+        yield Chapter("Groups", [Grid(head, short), Prose(more, "each")])
         return
     if len(rows) <= _MOST_GROUPS:
-        yield Chapter("Groups", [Grid(table.head, rows, style)])
+        yield Chapter("Groups", [table])
         return
-    by = (table.metrics or (facts.groups[0].metric,))[0]
+    compared = [g.metric for g in facts.groups if g.compared]
+    by = (compared or [facts.groups[0].metric])[0]
     value = {g.columns: g.value for g in facts.groups if g.metric == by}
+    groups = dict.fromkeys(g.columns for g in facts.groups)
     known = [(value.get(key), i) for i, key in enumerate(groups)]
     order = [i for _, i in sorted((v, i) for v, i in known if v is not None)]
     low, high = order[:_ENDS], order[_ENDS:][-_ENDS:]
     rest = [i for i in [*order, *(i for v, i in known if v is None)] if i not in {*low, *high}]
-    what = table.head[plain] if table.metrics else by
+    what = _HEADS.get(by, by) if compared else by
     note = f"Of {len(rows):,} groups the {len(low)} lowest and the {len(high)} highest by {what}."
     others = [[replace(cell, bar=None) for cell in rows[i]] for i in rest[:_MOST_FOLDED]]
-    folded = Chapter("The other groups", [Grid(table.head, others, style)], folded=True)
-    shown = Grid(table.head, [rows[i] for i in [*low, *high]], style)
+    folded = Chapter("The other groups", [replace(table, rows=others)], folded=True)
+    shown = replace(table, rows=[rows[i] for i in [*low, *high]])
     yield Chapter("Groups", [Prose((note,), style="hint"), shown, folded])
 
 
-def _group_bars(facts: Facts, metric: str) -> dict[object, Bar | None]:
+_HEADS = {
+    "prior": "true share",
+    "predicted_rate": "accepted",
+    "recall": "found",
+    "precision": "right",
+    "accuracy": "right",
+    "deferral_rate": "deferred",
+}
+
+
+def group_table(facts: Facts) -> Grid:
+    """One row for each group: what explains it, its cut-off, what the goal compares."""
+    groups: dict[tuple[tuple[str, Label], ...], dict[str, GroupRow]] = {}
+    for g in facts.groups:
+        groups.setdefault(g.columns, {})[g.metric] = g
+    units = {g.metric: unit_of(expression_of(g.metric)) for g in facts.groups}
+    compared = dict.fromkeys(g.metric for g in facts.groups if g.compared)
+    bars = {m: _group_bars(facts, m, units[m]) for m in compared}
+    explaining = [m for m in units if m not in compared]
+    cutoffs = facts.rule.cutoffs if len(facts.rule.cutoffs) > 1 else ()
+    rows = []
+    for columns, own in groups.items():
+        name = next(iter(own.values())).name
+        row = [Cell(shortened(name, _NAME), whole=name)]
+        row += [Cell(f"{max(g.rows for g in own.values()):,}")]
+        row += [Cell(_rate(own, m, units[m], interval=False)) for m in explaining]
+        if cutoffs:
+            within = [cut for key, cut in cutoffs if set(key) <= set(columns)]
+            row.append(Cell(number(within[0]) if len(within) == 1 else "several"))
+        row += [Cell(_rate(own, m, units[m]), bar=bars[m].get(columns)) for m in compared]
+        rows.append(row)
+    middle = ["cut-off"] if cutoffs else []
+    head = ["group", "rows", *(_HEADS.get(m, m) for m in explaining), *middle]
+    head += [_HEADS.get(m, m) for m in compared]
+    return Grid(head, rows, "groups one" if len(compared) == 1 else "groups")
+
+
+def _rate(own: Mapping[str, GroupRow], metric: str, unit: Unit, *, interval: bool = True) -> str:
+    """The metric of a group; where no row is accepted the 0 of a precision counts nothing."""
+    row, accepted = own.get(metric), own.get("predicted_rate")
+    if row is None or row.value is None:
+        return "no rows"
+    if metric == "precision" and row.value == 0.0 and accepted and accepted.value == 0.0:
+        return "no rows"
+    value = shown(row.value, unit)
+    if not interval or row.low is None:
+        return value
+    return f"{value} ({shown(row.low, unit)} to {shown(row.high, unit)})"
+
+
+def _group_bars(facts: Facts, metric: str, unit: Unit) -> dict[object, Bar | None]:
     """The bars of one metric, on one axis for all groups."""
     rows = [g for g in facts.groups if g.metric == metric]
-    unit = unit_of(expression_of(metric))
     axis = axis_for([x for g in rows for x in (g.value, g.low, g.high)], unit)
     return {g.columns: bar_on(axis, unit, g.value, low=g.low, high=g.high) for g in rows}
 

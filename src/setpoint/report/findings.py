@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,17 +25,15 @@ from setpoint.parameters import SATISFIED
 from setpoint.report.entry import LEVEL, Entry, smallest_group
 from setpoint.report.facts import Facts
 from setpoint.report.numbers import (
-    Unit,
     asked,
     count,
     named,
     percent,
     plural,
     shown,
-    shown_bound,
     unit_of,
 )
-from setpoint.report.promised import certified_in_words, statement
+from setpoint.report.promised import statement
 
 # --- What rules reach, by the cut-offs that a report knows ----------------------------------------
 
@@ -149,87 +146,17 @@ _OVER_CLASSES = {
 _ORDER = (FAILS, OPEN, None, SHOWN)
 
 
-@dataclass(frozen=True)
-class Line:
-    """One part of the goal as faces show it."""
-
-    entry: Entry
-    words: str
-    wanted: str
-    value: str
-    counts: str
-    limits: str
-    verdict: str
-    unit: Unit
-    certified: str = ""
-    where: str = "on new rows"
-
-
-def lines_of(facts: Facts) -> list[Line]:
-    """The objective, then the constraints."""
-    goal = facts.parsed_goal
-    way = "as high as possible" if goal.sense == "maximize" else "as low as possible"
-    first = _line(facts.objective, goal.objective, way)
-    lines = [first, *(_constraint_line(facts, e, c) for e, c in facts.pairs)]
-    return [replace(line, where=facts.counts.on_new) for line in lines]
-
-
-def _constraint_line(facts: Facts, entry: Entry, constraint: Constraint) -> Line:
-    line = _line(entry, constraint.lhs, asked(constraint, entry.bound))
-    verdict = "certified" if facts.is_certified and entry.passed else line.verdict
-    certified = certified_in_words(facts, entry, constraint)
-    return replace(line, verdict=verdict, certified=certified)
-
-
-def _line(entry: Entry, x: Expression, wanted: str) -> Line:
-    unit = unit_of(x)
-    limits = counts = ""
-    if entry.low is not None and entry.interval != "exact":
-        limits = f"{shown(entry.low, unit)} to {shown(entry.high, unit)}"
-        if entry.level is not None:
-            limits += f" (at {100 * entry.level:.10g} %)"
-    k, n = entry.numerator, entry.denominator
-    # Counts speak for themselves only where they are a share, and the value is it.
-    of_rows = isinstance(x, Metric) and x.name not in _NOT_OF_ROWS
-    of_rows = of_rows and unit == "share"
-    if of_rows and k is not None and n and entry.value is not None and k <= n:
-        counts = f"{count(k)} of {count(n)}" if abs(entry.value * n - k) <= 1e-9 * n else ""
-    value = "not evaluated" if entry.value is None else shown(entry.value, unit)
-    if counts_nothing(entry):
-        value, counts = "not counted", empty(x)
-    verdict = "" if entry.relation is None else entry.verdict or "not evaluated"
-    return Line(entry, in_words(x), wanted, value, counts, limits, verdict, unit)
-
-
 _NOT_OF_ROWS = {"f1", "fbeta", "jaccard", "micro_f1", "profit", "value"}
 """Shares of counts that are not rows, such as 2 tp of 2 tp + fp + fn."""
 
 
-def certified_head(lines: Iterable[Line], facts: Facts) -> str:
-    """The head of a column with what is certified, or could be; "" where there is none."""
-    if not any(line.certified for line in lines):
+def share_of_rows(entry: Entry, x: Expression) -> str:
+    """Counts, where they are of rows and their share is the value; "" where they are not."""
+    k, n = entry.numerator, entry.denominator
+    of_rows = isinstance(x, Metric) and x.name not in _NOT_OF_ROWS and unit_of(x) == "share"
+    if not of_rows or entry.value is None or k is None or not n or k > n:
         return ""
-    return "Certified" if facts.is_certified else "Could be certified"
-
-
-def entry_lines(line: Line) -> list[str]:
-    """One part of the goal: its value and counts; then what holds on new rows."""
-    entry = line.entry
-    value = line.value + (f" ({line.counts})" if line.counts else "")
-    rows = f", {entry.why}" if entry.why else ""
-    out = [f"{entry.text}: {value}{rows}"]
-    if entry.relation is None and entry.value is not None:
-        out[0] += f", {line.wanted}"
-    limits = f"{line.where} {line.limits}" if line.limits else ""
-    if limits and entry.interval == "bootstrap":
-        limits += " (bootstrap)"
-    if entry.relation is not None and entry.value is not None:
-        limits += f"{': ' if limits else ''}{line.verdict}"
-        if entry.worked is not None:
-            limits += f" (searched with {shown_bound(entry.worked, line.unit)})"
-    if line.certified and line.verdict != "certified":
-        limits += f"; could be certified: {line.certified}"
-    return [*out, limits] if limits else out
+    return f"{count(k)} of {count(n)}" if abs(entry.value * n - k) <= 1e-9 * n else ""
 
 
 def headline(facts: Facts) -> str:
