@@ -26,8 +26,10 @@ from setpoint.report import (
     Header,
     Prose,
     Search,
+    as_page,
     goal_table,
     headline,
+    infeasible_document,
     refused,
     report_document,
     report_text,
@@ -37,7 +39,7 @@ from setpoint.report import (
 from setpoint.report.advice import advice_of
 from setpoint.report.displays.scales import RulePathDisplay
 from setpoint.report.findings import caveats, few_rows, rows_in_words, summary
-from setpoint.report.page import infeasible_page, page_text
+from setpoint.report.page import page_text
 from setpoint.report.promised import assurances, best_limit, explained, statement
 
 GOAL = "maximize recall subject to precision >= 0.9"
@@ -503,7 +505,8 @@ def test_the_best_bound_is_rounded_to_the_safe_side(limit, text, best):
 
 def test_the_page_of_a_refusal():
     goal = Goal.parse(GOAL)
-    page = checked(infeasible_page(goal, str(refusal()), headline=UNCERTIFIED)).text
+    found = infeasible_document(goal, str(refusal()), headline=UNCERTIFIED)
+    page = checked(as_page(found)).text
     assert page.startswith(UNCERTIFIED)
     assert "Even the safest rule does not pass" in page
     assert "What can be met" not in page

@@ -85,7 +85,8 @@ def advice_of(facts: Facts, fitted: Facts | None = None, *, at_shell: bool = Fal
     """What to do next, the gravest first."""
     promised = promising(facts, fitted)
     out = [*_unreachable(facts), *_uncertified(promised)]
-    before = {} if fitted is None else _by_side(fitted)
+    # The bounds of both may differ by a margin.
+    before = {(c.lhs, c.relation): e for e, c in (() if fitted is None else fitted.pairs)}
     stricter = None if promised.guarantee is not None else stricter_goal(facts, fitted)
     nothing = (None,) * len(facts.constraints)
     margins = nothing if stricter is None else stricter.constraints
@@ -137,11 +138,6 @@ def _uncertified(facts: Facts) -> Iterator[Advice]:
         loosen += " the bound, or ask for less confidence."
         what = f"{sentence(in_words(written.lhs))} is not certified."
         yield Advice(what, f"{first} {loosen}".strip())
-
-
-def _by_side(facts: Facts) -> dict[tuple[Expression, str], Entry]:
-    """The entries by what they bound: the bounds may differ by a margin."""
-    return {(c.lhs, c.relation): entry for entry, c in facts.pairs}
 
 
 def _unreachable(facts: Facts) -> Iterator[Advice]:

@@ -22,22 +22,6 @@ from setpoint.goals import (
 )
 from setpoint.inference import FAILS, OPEN, SHOWN
 from setpoint.report.advice import advice_of, stricter_goal
-from setpoint.report.blocks import (
-    Bar,
-    Block,
-    Cell,
-    Chapter,
-    Document,
-    Figures,
-    Grid,
-    Header,
-    Prose,
-    Shares,
-    Tone,
-    axis_for,
-    bar_on,
-    command_for,
-)
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.facts import SIZE, TITLE, Facts, Picture, TextSection
 from setpoint.report.findings import (
@@ -75,6 +59,25 @@ from setpoint.report.promised import (
     same_sides,
 )
 from setpoint.report.sections import pictures_of, pictures_of_refused
+from setpoint.report.text import (
+    Bar,
+    Block,
+    Cell,
+    Chapter,
+    Document,
+    Figures,
+    Grid,
+    Header,
+    Prose,
+    Shares,
+    Tone,
+    as_markdown,
+    as_text,
+    as_written,
+    axis_for,
+    bar_on,
+    command_for,
+)
 from setpoint.search import Frontier
 
 # --- The document of a report ---------------------------------------------------------------------
@@ -116,6 +119,7 @@ def report_document(
     drawn = [c for c in rooms if isinstance(c.blocks[0], Figures)]
     inside = [Chapter(s.title, [Prose(s.lines(), "list", "users")]) for s in about]
     copies = [Chapter(title, [Prose((text,), "code")]) for title, text in texts]
+    words = [f"{name}: {text}" for name, text in glossary(lead.parsed_goal)]
     rows = plural(lead.counts.n_rows, "row")
     return Document(
         headline(said),
@@ -125,7 +129,7 @@ def report_document(
             _verdict(lead, chosen, header, at_shell),
             Chapter(
                 "What was asked",
-                [*_asked(lead), _glossary(lead.parsed_goal)],
+                [*_asked(lead), Prose(words, "glossary")],
                 f"What was reached ({lead.counts.on_new}: each end with {100 * lead.level:.4g} % "
                 "confidence)",
             ),
@@ -302,10 +306,6 @@ def _of_deployed(facts: Facts) -> Sequence[float | None]:
         return [None, *nothing]
     met = [e.value for e in found.constraints]
     return [found.objective, *(met if len(met) == len(nothing) else nothing)]
-
-
-def _glossary(goal: Goal) -> Prose:
-    return Prose([f"{name}: {words}" for name, words in glossary(goal)], "glossary")
 
 
 # ---------------------------------------------------------------------- what rooms add
@@ -610,3 +610,40 @@ def _reached(goal: Goal, text: str, value: float | None) -> list[Cell]:
     best = "not known" if value is None else shown(value, unit)
     return [Cell(sentence(in_words(written.lhs)), code=text), Cell(bar=bar), Cell(wanted),
             Cell(best, style="strong")]  # fmt: skip
+
+
+# --- A report as text, and the card of its model -------------------------------------------------
+
+
+def report_text(facts: Facts, fitted: Facts | None = None, *, at_shell: bool = False) -> str:
+    """The whole report, 79 columns wide."""
+    return as_text(report_document(facts, fitted, at_shell=at_shell))
+
+
+HEADINGS = ("Intended use", "What was measured", "The fit", "Versions and digests")
+
+
+def card_text(facts: Facts, *, name: str = "", held_out: Facts | None = None) -> str:
+    """The card of a model: the goal, what was measured and on which rows.
+
+    Examples
+    --------
+    >>> from setpoint.report.entry import Entry
+    >>> text = card_text(Facts("maximize recall", Entry("recall", 0.8)), name="Loans")
+    >>> text.splitlines()[4]
+    '# Loans'
+    """
+    if held_out is not None and held_out.goal != facts.goal:
+        raise InputError(
+            f"`held_out` refers to the goal {held_out.goal!r}, and the model to {facts.goal!r}"
+        )
+    words = goal_in_words(facts.parsed_goal, facts.counts.positive)
+    judged = report_text(facts) if held_out is None else report_text(held_out, facts)
+    made = [f"fitted {facts.run.when} UTC", *(f"{k} {v}" for k, v in facts.run.versions.items())]
+    made += [f"digest of {key}: {text}" for key, text in facts.run.digests.items()]
+    use = [Prose((f"{words}. As a goal of setpoint:",)), Prose((facts.goal,), "code")]
+    fit = Prose((facts.rule.text if held_out is None else report_text(facts),), "code")
+    inside = (use, [Prose((judged,), "code")], [fit], [Prose(made, "list")])
+    chapters = [Chapter(*pair) for pair in zip(HEADINGS, inside, strict=True)]
+    blocks = ["---\nlibrary_name: setpoint\n---", f"# {as_written(name or 'A classifier')}"]
+    return "\n\n".join([*blocks, *(x for c in chapters for x in as_markdown(c))]) + "\n"
