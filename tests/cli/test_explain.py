@@ -6,7 +6,7 @@ import pytest
 
 from setpoint import load_model
 from setpoint.errors import InputError
-from setpoint.report.text import HEADINGS
+from setpoint.report.document import HEADINGS
 from setpoint.tables import read_table
 
 

@@ -21,8 +21,8 @@ from setpoint.report import (
     Run,
     Search,
     as_page,
+    infeasible_document,
 )
-from setpoint.report.page import infeasible_page
 from setpoint.search import Frontier
 from setpoint.surrogates import AdaptiveStep, AdaptiveSummary
 
@@ -115,7 +115,7 @@ def nearest():
 
 def infeasible():
     """The page of that goal."""
-    return infeasible_page(
+    found = infeasible_document(
         Goal.parse(BOTH),
         "These cannot hold together: precision >= 0.99 and recall >= 0.99",
         [("precision >= 0.99", 0.388), ("recall >= 0.99", None), ("macro_f1 >= 0.5", 0.25)],
@@ -123,6 +123,7 @@ def infeasible():
         ["maximize accuracy subject to precision >= 0.9", "maximize accuracy"],
         HEADER,
     )
+    return as_page(found)
 
 
 def compared(names=("new",)):

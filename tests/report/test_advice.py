@@ -27,7 +27,7 @@ def remedies(report, fitted=None):
 def test_a_bound_that_is_too_close_gets_one_margin():
     report = measured(305, 306)
     assert report.verdict == "too close to call"
-    stricter = stricter_goal(report, Goal.parse(FLOOR))
+    stricter = stricter_goal(report)
     (bound,) = (c.rhs.value for c in stricter.constraints)
     assert 0.53 < bound < 0.58
     assert f"Search with at least {100 * bound:g} % and judge by at least 50 %." in (
@@ -39,7 +39,7 @@ def test_a_margin_grows_with_the_confidence_that_is_asked():
     bounds = []
     for more in ("", " with confidence 0.99", " with confidence 0.999"):
         report = measured(305, 306, FLOOR + more)
-        (moved,) = stricter_goal(report, Goal.parse(FLOOR + more)).constraints
+        (moved,) = stricter_goal(report).constraints
         assert str(moved).endswith(more)
         bounds.append(moved.rhs.value)
     # So many standard errors for the confidence, and 1.15 on top whatever it is.
@@ -53,7 +53,7 @@ def test_a_rule_with_a_margin_gets_no_second_one():
     (entry,) = report.constraints
     followed = replace(report, constraints=(replace(entry, worked=0.56),))
     assert followed.verdict == "too close to call"
-    assert stricter_goal(followed, Goal.parse(FLOOR)) is None
+    assert stricter_goal(followed) is None
     text = remedies(followed)
     assert "searched with a margin already (at least 56 %): more rows decide" in text
     assert "Search with" not in text
@@ -73,7 +73,7 @@ def test_margins_go_to_the_safe_side(goal, found):
 
 def test_at_the_end_of_the_range_more_rows_are_the_remedy():
     report = measured(198, 2, "maximize recall subject to precision >= 0.985")
-    assert stricter_goal(report, Goal.parse(report.goal)) is None
+    assert stricter_goal(report) is None
     assert "Collect more rows of this kind." in remedies(report) or "times as many" in (
         remedies(report)
     )
@@ -83,7 +83,7 @@ def test_every_constraint_that_is_too_close_is_moved_at_once():
     goal = "maximize recall subject to precision >= 0.5 and accuracy >= 0.5"
     report = measured(305, 306, goal)
     assert [e.verdict for e in report.constraints] == ["too close to call", "shown"]
-    first, second = stricter_goal(report, Goal.parse(goal)).constraints
+    first, second = stricter_goal(report).constraints
     assert first.rhs.value > 0.5
     assert second.rhs.value == 0.5
 
@@ -97,7 +97,7 @@ def test_following_the_advice_with_a_classifier():
     meant = Goal.parse(FLOOR.replace("0.5", "0.6"))
     first = clf.evaluate(X[test], y[test])
     assert first.verdict == "too close to call"
-    stricter = stricter_goal(first, meant)
+    stricter = stricter_goal(first)
     clf = PlugInClassifier(LogisticRegression(), str(stricter)).fit(X[fit], y[fit])
     second = clf.evaluate(X[test], y[test], goal=meant)
     (entry,) = second.constraints
@@ -146,7 +146,7 @@ def test_no_margin_is_advised_that_no_data_could_meet(bound):
     goal = f"maximize accuracy subject to {bound}"
     report = evaluate(goal, y, p, sensitive_features={"g": g})
     assert report.verdict == "too close to call"
-    assert stricter_goal(report, Goal.parse(goal)) is None
+    assert stricter_goal(report) is None
     assert "Search with" not in remedies(report)
 
 
@@ -154,13 +154,13 @@ def test_no_floor_is_advised_above_a_cap():
     goal = "maximize f1 subject to 0.48 <= precision <= 0.52"
     report = measured(305, 306, goal)
     assert [e.verdict for e in report.constraints] == ["too close to call"] * 2
-    assert stricter_goal(report, Goal.parse(goal)) is None
+    assert stricter_goal(report) is None
 
 
 def test_each_bound_on_one_side_gets_its_own_margin():
     goal = "maximize f1 subject to precision >= 0.47 and precision >= 0.5"
     report = measured(305, 306, goal)
-    first, second = stricter_goal(report, Goal.parse(goal)).constraints
+    first, second = stricter_goal(report).constraints
     assert first.rhs.value < second.rhs.value
     found = [a.remedy for a in advice_of(report)]
     for remedy, bound in zip(found, (first, second), strict=True):
@@ -182,7 +182,7 @@ def test_a_looser_bound_that_was_searched_with_is_not_a_margin():
     report = measured(305, 306)
     (entry,) = report.constraints
     loose = replace(report, constraints=(replace(entry, worked=0.4),))
-    assert stricter_goal(loose, Goal.parse(FLOOR)) == stricter_goal(report, Goal.parse(FLOOR))
+    assert stricter_goal(loose) == stricter_goal(report)
     assert "margin already" not in remedies(loose)
 
 

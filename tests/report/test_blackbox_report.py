@@ -8,7 +8,7 @@ from report.pages import searched
 from setpoint import BlackBox, Goal, GoalReport
 from setpoint.counts import Confusion
 from setpoint.program import link
-from setpoint.report import Entry, Search, SearchTrace, headline, lines_of, report_on
+from setpoint.report import Entry, Search, SearchTrace, goal_table, headline, report_on
 from setpoint.report.advice import advice_of
 from setpoint.report.page import page_text
 
@@ -42,10 +42,10 @@ def test_not_evaluated_without_a_measured_value():
     report = reported(goal_of())
     why = "it has no formula; evaluate(BlackBox(...), ...) calls its function"
     assert report.objective == Entry('blackbox("shop:revenue")', None, why=why)
-    assert headline(report, goal_of()) == "The metric shop:revenue was not evaluated"
+    assert headline(report) == "The metric shop:revenue was not evaluated"
     assert f'blackbox("shop:revenue"): not evaluated, {why}' in " ".join(str(report).split())
-    (line,) = lines_of(report, goal_of())
-    assert (line.value, line.limits, line.counts) == ("not evaluated", "", "")
+    ((*_, value, _, limits, _, _),) = goal_table(report).rows
+    assert (value.text, value.note, limits.text) == ("not evaluated", why, "-")
     page = " ".join(page_text(report).split())
     assert "The metric shop:revenue was not evaluated" in page
     assert why in page
@@ -59,7 +59,7 @@ def test_a_measured_objective():
     assert (report.objective.value, report.warnings) == (40.0, ())
     assert 'blackbox("shop:revenue"): 40.0000, as high as possible' in str(report)
     assert "Measured on 120 rows; the positive class is 'yes'." in str(report)
-    assert headline(report, goal_of()) == "The metric shop:revenue is 40.0000"
+    assert headline(report) == "The metric shop:revenue is 40.0000"
     assert GoalReport.from_json(report.to_json()) == report
 
 

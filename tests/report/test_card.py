@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from setpoint import PlugInClassifier
 from setpoint.errors import InputError
 from setpoint.report import Entry, GoalReport, RuleFacts, card_text
-from setpoint.report.text import HEADINGS
+from setpoint.report.document import HEADINGS
 
 N = 2000
 RNG = np.random.default_rng(0)

@@ -13,8 +13,8 @@ from setpoint.report import (
     GroupRow,
     RuleFacts,
     Search,
+    goal_table,
     headline,
-    lines_of,
 )
 from setpoint.report.findings import caveats, rows_in_words, summary
 
@@ -44,7 +44,7 @@ def facts(goal, *constraints, **more):
 
 
 def said(report):
-    return headline(report, Goal.parse(report.goal))
+    return headline(report)
 
 
 # -- headlines --------------------------------------------------------------------------
@@ -104,8 +104,9 @@ def test_a_goal_that_no_rule_meets():
 def test_what_was_not_evaluated():
     report = replace(facts("maximize recall"), objective=Entry("recall", None, why="no rows"))
     assert said(report) == "Recall was not evaluated"
-    (line,) = lines_of(report, Goal.parse(report.goal))
-    assert (line.value, line.counts, line.limits, line.verdict) == ("not evaluated", "", "", "")
+    ((*_, value, _, limits, _, verdict),) = goal_table(report).rows
+    assert (value.text, value.note) == ("not evaluated", "no rows")
+    assert (limits.text, verdict.text) == ("-", "Objective")
 
 
 @pytest.mark.parametrize(
@@ -155,16 +156,15 @@ def test_counts_speak_where_the_value_is_a_share_of_rows():
     y, decided = np.repeat([0, 1], [60, 40]), np.repeat([0, 1, 0, 1], [50, 10, 10, 30])
     goal = "maximize recall subject to f1 >= 0.5 and mcc >= 0 and accuracy >= 0.5"
     found = evaluate(goal, y, decided)
-    lines = lines_of(found, Goal.parse(goal))
-    assert [x.counts for x in lines] == ["30 of 40", "", "", "80 of 100"]
-    assert [x.wanted for x in lines] == [
+    rows = goal_table(found).rows
+    assert [row[2].note for row in rows] == ["30 of 40", "", "", "80 of 100"]
+    assert [row[3].text for row in rows] == [
         "as high as possible", "at least 50 %", "at least 0", "at least 50 %",
     ]  # fmt: skip
-    assert [x.verdict for x in lines] == ["", *(e.verdict for e in found.constraints)]
-    low = lines_of(
-        replace(found, goal="minimize recall", constraints=()), Goal.parse("minimize f1")
-    )
-    assert low[0].wanted == "as low as possible"
+    verdicts = [row[6].text.lower() for row in rows]
+    assert verdicts == ["objective", *(e.verdict for e in found.constraints)]
+    low = goal_table(replace(found, goal="minimize recall", constraints=()))
+    assert low.rows[0][3].text == "as low as possible"
 
 
 # -- what to beware of ------------------------------------------------------------------

@@ -26,8 +26,10 @@ from setpoint.report import (
     Header,
     Prose,
     Search,
+    as_page,
+    goal_table,
     headline,
-    lines_of,
+    infeasible_document,
     refused,
     report_document,
     report_text,
@@ -37,7 +39,7 @@ from setpoint.report import (
 from setpoint.report.advice import advice_of
 from setpoint.report.displays import plot_rule_path
 from setpoint.report.findings import caveats, few_rows, rows_in_words, summary
-from setpoint.report.page import infeasible_page, page_text
+from setpoint.report.page import page_text
 from setpoint.report.promised import assurances, best_limit, explained, statement
 
 GOAL = "maximize recall subject to precision >= 0.9"
@@ -99,7 +101,7 @@ def promised(state="certified", tests=None, goal=GOAL, **more):
 
 
 def said(facts):
-    return statement(facts, Goal.parse(facts.goal))
+    return statement(facts)
 
 
 def faces(facts):
@@ -167,7 +169,7 @@ def test_it_leads_every_face(state, face):
     assert words.count(said(facts)) >= 1
     before = words[: words.index(said(facts))]
     assert "recall" not in before.replace(facts.goal, "").replace("Goal:", "")
-    for text in (*assurances(facts, Goal.parse(facts.goal)), *explained(facts)):
+    for text in (*assurances(facts), *explained(facts)):
         assert text in words
 
 
@@ -208,9 +210,9 @@ def test_what_is_not_promised_keeps_its_own_verdict():
     assert facts.verdict == "too close to call"
     assert facts.is_certified
     assert summary(facts) == "Of 2 constraints: 1 certified, 1 too close to call."
-    lines = lines_of(facts, Goal.parse(BOTH))
-    assert [line.verdict for line in lines] == ["", "certified", "too close to call"]
-    assert [line.certified for line in lines] == ["", "at least 90 %", ""]
+    rows = goal_table(facts).rows
+    assert [row[6].text for row in rows] == ["Objective", "Certified", "Too close to call"]
+    assert [row[5].text for row in rows] == ["", "at least 90 %", ""]
     assert few_rows(facts)[0].startswith("predicted_rate <= 0.2: measured on few rows")
     assert len(few_rows(facts)) == 1
 
@@ -243,7 +245,7 @@ def test_what_is_not_promised_keeps_its_own_verdict():
     ],
 )  # fmt: skip
 def test_what_it_assumes_and_costs(facts, words):
-    assert assurances(facts, Goal.parse(facts.goal)) == words
+    assert assurances(facts) == words
 
 
 def test_a_cost_of_something_else_than_a_share():
@@ -255,7 +257,7 @@ def test_a_cost_of_something_else_than_a_share():
     tests = (one_test("recall >= 0.9"),)
     found = Guarantee("certified", 0.95, "one rule", tests, 500, reached=3.5, without=3.2)
     facts = with_guarantee(facts, replace(found, assumptions=SAFE))
-    assert assurances(facts, Goal.parse(goal)) == [
+    assert assurances(facts) == [
         ASSUMED, "It costs 0.30 of mean cost: 3.50 instead of 3.20.",
     ]  # fmt: skip
 
@@ -322,7 +324,7 @@ def test_rows_that_certify_did_not_choose_the_rule(state):
     assert ("not the one that was tested" in advice) == (state == "approximate")
     assert "Search with" not in advice
     assert "Allow the search" not in advice
-    assert stricter_goal(facts, Goal.parse(GOAL)) is None
+    assert stricter_goal(facts) is None
     assert ("measured on few rows" in known) == (state == "approximate")
 
 
@@ -396,8 +398,8 @@ def test_the_third_column():
 
 def test_own_confidences_stand_in_the_column():
     tests = (one_test(confidence=0.99), one_test("predicted_rate <= 0.2"))
-    lines = lines_of(promised(tests=tests, goal=BOTH), Goal.parse(BOTH))
-    assert [x.certified for x in lines[1:]] == ["at least 90 % at 99 %", "at most 20 % at 95 %"]
+    rows = goal_table(promised(tests=tests, goal=BOTH)).rows[1:]
+    assert [row[5].text for row in rows] == ["at least 90 % at 99 %", "at most 20 % at 95 %"]
 
 
 @pytest.mark.parametrize(
@@ -408,10 +410,10 @@ def test_rows_held_out_follow_what_is_promised_unless_they_refute_it(low, high, 
     held_out = replace(report(low=low, high=high), status="evaluated")
     facts = promised()
     page = checked(page_text(facts, held_out)).text.replace("\xa0", " ")
-    head = headline(facts if first else held_out, Goal.parse(GOAL))
+    head = headline(facts if first else held_out)
     assert page.startswith(head)
     assert said(facts) in page
-    assert headline(held_out, Goal.parse(GOAL)) in page
+    assert headline(held_out) in page
     assert "flatter" not in page
     box = report_document(held_out, facts, header=Header()).chapters[0]
     assert box.word == ("Certified" if first else "Shown to fail")
@@ -503,7 +505,8 @@ def test_the_best_bound_is_rounded_to_the_safe_side(limit, text, best):
 
 def test_the_page_of_a_refusal():
     goal = Goal.parse(GOAL)
-    page = checked(infeasible_page(goal, str(refusal()), headline=UNCERTIFIED)).text
+    found = infeasible_document(goal, str(refusal()), headline=UNCERTIFIED)
+    page = checked(as_page(found)).text
     assert page.startswith(UNCERTIFIED)
     assert "Even the safest rule does not pass" in page
     assert "What can be met" not in page

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from setpoint import Goal, InfeasibleError, NotCertifiable, PlugInClassifier, evaluate, solve
+from setpoint import InfeasibleError, NotCertifiable, PlugInClassifier, evaluate, solve
 from setpoint.cli.app import app
 from setpoint.report import stricter_goal
 
@@ -248,7 +248,7 @@ def test_no_margin_is_advised_that_no_rule_reaches():
         except InfeasibleError:
             continue
         found = clf.evaluate(X[judged], y[judged], **own(judged))
-        stricter = stricter_goal(found, Goal.parse(goal), clf.goal_report_)
+        stricter = stricter_goal(found, clf.goal_report_)
         if stricter is not None:
             fit(stricter, X[chosen], y[chosen], None, **own(chosen))
             advised += 1

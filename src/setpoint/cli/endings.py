@@ -271,7 +271,7 @@ class Page:
         """The command that searches with the margin that the report advises; "" without one."""
         from setpoint.report import command_for, stricter_goal
 
-        stricter = stricter_goal(judged, Goal.parse(judged.goal), searched)
+        stricter = stricter_goal(judged, searched)
         return "" if stricter is None else command_for(stricter, self.header(judged.goal))
 
 

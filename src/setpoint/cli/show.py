@@ -68,7 +68,7 @@ def show(model: str, report: str | None, card: bool, trust: tuple[str, ...]) -> 
 
 def _text(model: TableModel, found: dict[str, Any]) -> Iterator[str]:
     """The facts, in the order of the questions of who finds a file."""
-    from setpoint.report import entry_lines, headline, lines_of, rule_lines
+    from setpoint.report import goal_table, headline, rule_lines
 
     judged, written = model.judged, model.written
     when = f"{written.pop('when', '')[:16].replace('T', ' ')} UTC"
@@ -93,14 +93,11 @@ def _text(model: TableModel, found: dict[str, Any]) -> Iterator[str]:
     }
     for title, text in facts.items():
         yield from _filled(title, text or "")
-    rule = rule_lines(model.classifier.goal_report_, model.rule_goal)
+    rule = rule_lines(model.classifier.goal_report_)
     yield from ("", "Rule", *(f"  {line}" for line in rule))
-    goal = Goal.parse(found["judge_by"])
-    goal = goal if str(goal) == judged.goal else model.rule_goal
     yield from ("", f"Then, on {found['judged_on']}")
-    yield from _filled("", f"{headline(judged, goal)}.", 2)
-    for entry in lines_of(judged, goal):
-        first, *more = entry_lines(entry)
+    yield from _filled("", f"{headline(judged)}.", 2)
+    for first, *more in goal_table(judged).lines:
         yield from (f"  {first}", *(f"    {text}" for text in more))
     yield from _filled("", certified_before(model.guarantee, model.certified_holds), 2)
     columns = found["columns"]

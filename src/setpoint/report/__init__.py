@@ -6,27 +6,21 @@ from setpoint.packages import lazily
 
 if TYPE_CHECKING:
     from setpoint.report.advice import refused, stricter_goal
-    from setpoint.report.blocks import (
-        Axis,
-        Bar,
-        Cell,
-        Chapter,
-        Document,
-        Figures,
-        Grid,
-        Header,
-        Prose,
-        Tone,
-        bar_on,
-        command_for,
-    )
     from setpoint.report.displays import style
     from setpoint.report.displays.frontier import MOST_MODELS, plot_frontier
     from setpoint.report.displays.groups import plot_groups
     from setpoint.report.displays.operating import plot_deferral, plot_objective, plot_operating
     from setpoint.report.displays.search import plot_convergence
     from setpoint.report.displays.style import Canvas, Display
-    from setpoint.report.document import NO_RULE, UNCERTIFIED, report_document
+    from setpoint.report.document import (
+        NO_RULE,
+        UNCERTIFIED,
+        card_text,
+        goal_table,
+        infeasible_document,
+        report_document,
+        report_text,
+    )
     from setpoint.report.entry import LEVEL, Entry, GroupRow, entries_on, measured_entry
     from setpoint.report.facts import (
         SIZE,
@@ -43,10 +37,8 @@ if TYPE_CHECKING:
     )
     from setpoint.report.findings import (
         covered,
-        entry_lines,
         fitted_on,
         headline,
-        lines_of,
         rule_lines,
         sentence,
     )
@@ -74,8 +66,7 @@ if TYPE_CHECKING:
         deferral_points,
         operating_points,
     )
-    from setpoint.report.page.page import as_page, write_infeasible
-    from setpoint.report.page.svg import rendered
+    from setpoint.report.page.page import as_page, rendered
     from setpoint.report.promised import (
         between_bounds,
         goals_to_copy,
@@ -104,7 +95,22 @@ if TYPE_CHECKING:
         Prices,
         SearchTrace,
     )
-    from setpoint.report.text import as_notebook, as_text, card_text, report_text
+    from setpoint.report.text import (
+        Axis,
+        Bar,
+        Cell,
+        Chapter,
+        Document,
+        Figures,
+        Grid,
+        Header,
+        Prose,
+        Tone,
+        as_notebook,
+        as_text,
+        bar_on,
+        command_for,
+    )
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
     __getattr__ = lazily(__name__)

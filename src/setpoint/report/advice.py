@@ -83,14 +83,14 @@ class Advice:
 
 def advice_of(facts: Facts, fitted: Facts | None = None, *, at_shell: bool = False) -> list[Advice]:
     """What to do next, the gravest first."""
-    goal = Goal.parse(facts.goal)
     promised = promising(facts, fitted)
     out = [*_unreachable(facts), *_uncertified(promised)]
-    before = {} if fitted is None else _by_side(fitted)
-    stricter = None if promised.guarantee is not None else stricter_goal(facts, goal, fitted)
-    nothing = (None,) * len(goal.constraints)
+    # The bounds of both may differ by a margin.
+    before = {(c.lhs, c.relation): e for e, c in (() if fitted is None else fitted.pairs)}
+    stricter = None if promised.guarantee is not None else stricter_goal(facts, fitted)
+    nothing = (None,) * len(facts.constraints)
     margins = nothing if stricter is None else stricter.constraints
-    for entry, written, margin in zip(facts.constraints, goal.constraints, margins, strict=True):
+    for (entry, written), margin in zip(facts.pairs, margins, strict=True):
         if entry.passed is not None or (entry.seen and entry.verdict == OPEN):
             continue
         first = before.get((written.lhs, written.relation))
@@ -105,7 +105,7 @@ def advice_of(facts: Facts, fitted: Facts | None = None, *, at_shell: bool = Fal
         out.append(Advice(what, "Judge the rule by rows that took no part."))
     if fitted is None and facts.status in SEARCHED and facts.constraints:
         out += _flattered(facts, at_shell)
-    return [*out, *_search(facts if fitted is None else fitted, goal)]
+    return [*out, *_search(facts if fitted is None else fitted)]
 
 
 def _flattered(facts: Facts, at_shell: bool) -> Iterator[Advice]:
@@ -130,8 +130,7 @@ def _uncertified(facts: Facts) -> Iterator[Advice]:
     guarantee = facts.guarantee
     if guarantee is None or guarantee.state != "not certified":
         return
-    goal = Goal.parse(facts.goal)
-    for entry, written in zip(facts.constraints, goal.constraints, strict=True):
+    for entry, written in facts.pairs:
         if entry.passed is not False:
             continue
         first = more_rows(guarantee)
@@ -139,12 +138,6 @@ def _uncertified(facts: Facts) -> Iterator[Advice]:
         loosen += " the bound, or ask for less confidence."
         what = f"{sentence(in_words(written.lhs))} is not certified."
         yield Advice(what, f"{first} {loosen}".strip())
-
-
-def _by_side(facts: Facts) -> dict[tuple[Expression, str], Entry]:
-    """The entries by what they bound: the bounds may differ by a margin."""
-    written = Goal.parse(facts.goal).constraints
-    return {(c.lhs, c.relation): entry for c, entry in zip(written, facts.constraints, strict=True)}
 
 
 def _unreachable(facts: Facts) -> Iterator[Advice]:
@@ -161,14 +154,14 @@ def _unreachable(facts: Facts) -> Iterator[Advice]:
     yield Advice(f"{what}.", remedy)
 
 
-def stricter_goal(facts: Facts, goal: Goal, fitted: Facts | None = None) -> Goal | None:
+def stricter_goal(facts: Facts, fitted: Facts | None = None) -> Goal | None:
     """The goal to search with, so that the one that is meant is shown; None if there is none."""
     if facts.verdict != OPEN or facts.status == "nearest" or facts.counts.seen > 0.0:
         return None
     if facts.guarantee is not None:
         return None  # its tests keep the margin
-    moved = []
-    for entry, written in zip(facts.constraints, goal.constraints, strict=True):
+    goal, moved = facts.parsed_goal, []
+    for entry, written in facts.pairs:
         bound = _margin(entry)
         if entry.verdict == OPEN:
             bound = _tightened(entry, written, facts.level if entry.level is None else entry.level)
@@ -303,9 +296,10 @@ def _closer(entry: Entry, written: Constraint, margin: Constraint | None) -> Ite
         yield "Small groups can be joined."
 
 
-def _search(facts: Facts, goal: Goal) -> Iterator[Advice]:
+def _search(facts: Facts) -> Iterator[Advice]:
     """What is not known of the rule's optimality, where it is worth a search."""
-    objective, known = in_words(goal.objective), facts.certificate
+    goal, known = facts.parsed_goal, facts.certificate
+    objective = in_words(goal.objective)
     better = f"do better by {objective}" if goal.is_blackbox else f"reach a better {objective}"
     certified = facts.guarantee is not None  # a longer search does not lower what that costs
     if facts.status in ("feasible", "stationary") and known.gap is None and not certified:
@@ -315,7 +309,7 @@ def _search(facts: Facts, goal: Goal) -> Iterator[Advice]:
             f"Allow the search more {more}, or start it elsewhere, if this matters.",
         )
     elif known.gap is not None and facts.status == "feasible" and known.gap > _width(facts):
-        yield Advice(certificate(facts, goal), "Allow the search more time.")
+        yield Advice(certificate(facts), "Allow the search more time.")
     if facts.search.evidence == "soft":
         yield Advice(
             "The rule was chosen by the model's probabilities and not by true classes.",

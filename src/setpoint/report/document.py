@@ -3,17 +3,64 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
 from setpoint.errors import InputError
-from setpoint.goals import Const, Goal, expression_of, glossary, goal_in_words, in_words
+from setpoint.goals import (
+    Const,
+    Constraint,
+    Expression,
+    Goal,
+    Label,
+    expression_of,
+    glossary,
+    goal_in_words,
+    in_words,
+)
 from setpoint.inference import FAILS, OPEN, SHOWN
 from setpoint.report.advice import advice_of, stricter_goal
-from setpoint.report.blocks import (
+from setpoint.report.entry import Entry, GroupRow
+from setpoint.report.facts import SIZE, TITLE, Facts, Picture, TextSection
+from setpoint.report.findings import (
+    caveats,
+    certificate,
+    counts_nothing,
+    empty,
+    headline,
+    how_found,
+    rows_in_words,
+    rule_lines,
+    sentence,
+    share_of_rows,
+    summary,
+)
+from setpoint.report.numbers import (
+    Unit,
+    asked,
+    in_ten_thousand,
+    number,
+    parts_of,
+    plural,
+    shortened,
+    shown,
+    shown_bound,
+    unit_of,
+)
+from setpoint.report.operating import OperatingPoints
+from setpoint.report.promised import (
+    STATES,
+    assurances,
+    certified_in_words,
+    explained,
+    promising,
+    same_sides,
+)
+from setpoint.report.sections import pictures_of, pictures_of_refused
+from setpoint.report.text import (
     Bar,
     Block,
     Cell,
@@ -25,46 +72,13 @@ from setpoint.report.blocks import (
     Prose,
     Shares,
     Tone,
+    as_markdown,
+    as_text,
+    as_written,
     axis_for,
     bar_on,
     command_for,
 )
-from setpoint.report.entry import GroupRow
-from setpoint.report.facts import SIZE, TITLE, Facts, Picture, TextSection
-from setpoint.report.findings import (
-    Line,
-    caveats,
-    certificate,
-    certified_head,
-    entry_lines,
-    headline,
-    how_found,
-    lines_of,
-    rows_in_words,
-    rule_lines,
-    sentence,
-    summary,
-)
-from setpoint.report.numbers import (
-    asked,
-    in_ten_thousand,
-    number,
-    parts_of,
-    plural,
-    shortened,
-    shown,
-    unit_of,
-)
-from setpoint.report.operating import OperatingPoints
-from setpoint.report.promised import (
-    STATES,
-    GroupTable,
-    assurances,
-    explained,
-    promising,
-    same_sides,
-)
-from setpoint.report.sections import pictures_of, pictures_of_refused
 from setpoint.search import Frontier
 
 # --- The document of a report ---------------------------------------------------------------------
@@ -91,8 +105,7 @@ def report_document(
 ) -> Document:
     """A rule, by the rows that judge it and those that chose it; with a header, as on a page."""
     own, on_page = lead if chosen is None else chosen, header is not None
-    goal = Goal.parse(lead.goal)
-    if not same_sides(goal, Goal.parse(own.goal)):
+    if not same_sides(lead.parsed_goal, own.parsed_goal):
         raise InputError(f"`held_out` is a report on another goal: {lead.goal!r}, not {own.goal!r}")
     said = lead if _is_refuted(own, lead) else promising(lead, own)
     said = lead if said.guarantee is None else said
@@ -103,28 +116,29 @@ def report_document(
         room = Chapter(title, [Prose(lines, "each", "users"), figures])
         rooms += [room] if room else []
         details += [p for p in pictures if p.detail]
-    details += [*group_pictures(lead, goal), *path_pictures(own)]
+    details += [*group_pictures(lead), *path_pictures(own)]
     drawn = [c for c in rooms if isinstance(c.blocks[0], Figures)]
     inside = [Chapter(s.title, [Prose(s.lines(), "list", "users")]) for s in about]
     copies = [Chapter(title, [Prose((text,), "code")]) for title, text in texts]
+    words = [f"{name}: {text}" for name, text in glossary(lead.parsed_goal)]
     rows = plural(lead.counts.n_rows, "row")
     return Document(
-        headline(said, Goal.parse(said.goal)),
+        headline(said),
         lead.goal,
-        goal_in_words(goal, lead.counts.positive),
+        goal_in_words(lead.parsed_goal, lead.counts.positive),
         [
-            _verdict(lead, chosen, goal, header, at_shell),
+            _verdict(lead, chosen, header, at_shell),
             Chapter(
                 "What was asked",
-                [*_asked(lead, goal), _glossary(goal)],
+                [*_asked(lead), Prose(words, "glossary")],
                 f"What was reached ({lead.counts.on_new}: each end with {100 * lead.level:.4g} % "
                 "confidence)",
             ),
-            *_against(lead, goal),
+            *_against(lead),
             *drawn,
             *_groups(lead, on_page),
             *(c for c in rooms if c not in drawn),
-            Chapter("The rule", list(_rule(rule, own, lead, goal)), "Rule"),
+            Chapter("The rule", list(_rule(rule, own, lead)), "Rule"),
             Chapter(
                 "For statisticians", list(_small_print(own, lead, details, on_page)), folded=True
             ),
@@ -146,22 +160,20 @@ def _is_refuted(own: Facts, lead: Facts) -> bool:
     return lead is not own and own.guarantee is not None and lead.verdict == FAILS
 
 
-def _verdict(
-    lead: Facts, chosen: Facts | None, goal: Goal, header: Header | None, at_shell: bool
-) -> Chapter:
+def _verdict(lead: Facts, chosen: Facts | None, header: Header | None, at_shell: bool) -> Chapter:
     """The verdict on the rows that judge, what to beware of, and what to do."""
     own = lead if chosen is None else chosen
-    promise, lines = assurances(own, Goal.parse(own.goal)), [summary(lead), rows_in_words(lead)]
+    promise, lines = assurances(own), [summary(lead), rows_in_words(lead)]
     if _is_refuted(own, lead):
-        promise.insert(0, f"{headline(own, Goal.parse(own.goal))}.")
+        promise.insert(0, f"{headline(own)}.")
     elif lead is not own and own.guarantee is not None:
-        lines.insert(0, f"{headline(lead, goal)}.")
+        lines.insert(0, f"{headline(lead)}.")
     if chosen is not None:
         lines.append("These rows took no part in choosing the rule.")
     cautions = [*(() if header is None else header.cautions), *caveats(lead)]
     advice = dict.fromkeys(advice_of(lead, chosen, at_shell=at_shell))
     search: list[Block] = []
-    stricter = None if own.guarantee is not None else stricter_goal(lead, goal, chosen)
+    stricter = None if own.guarantee is not None else stricter_goal(lead, chosen)
     if stricter is not None and header is not None:
         what = "To search with the margin" + ("" if header.command else ", the goal is")
         command = command_for(stricter, header)
@@ -210,33 +222,10 @@ _LONGEST = 100
 """Characters of one part; the goal above the table is whole."""
 
 
-def _asked(facts: Facts, goal: Goal) -> list[Block]:
+def _asked(facts: Facts) -> list[Block]:
     """The objective and every constraint, and how to read what is drawn."""
-    lines, on_new = lines_of(facts, goal), facts.counts.on_new
-    bars = [_bar(line, x) for line, x in zip(lines, _of_deployed(facts), strict=True)]
-    worked = [""] + [
-        "" if e.worked is None else f"searched with {asked(c, e.worked)}"
-        for e, c in zip(facts.constraints, goal.constraints, strict=True)
-    ]
-    rows = [
-        [
-            Cell(shortened(sentence(line.words), _LONGEST), code=line.entry.text),
-            Cell(bar=bar),
-            Cell(line.value, line.counts or line.entry.why, style="strong"),
-            Cell(line.wanted, searched),
-            Cell(
-                line.limits or "-",
-                "bootstrap" if line.limits and line.entry.interval == "bootstrap" else "",
-                style="limits",
-            ),
-            Cell(line.certified),
-            Cell(sentence(line.verdict) or "Objective", tone=_tone(line)),
-        ]
-        for line, bar, searched in zip(lines, bars, worked, strict=True)
-    ]
-    head = ["Part of the goal", "On an axis", "Value", "Asked", sentence(on_new)]
-    head += [certified_head(lines, facts), "Verdict"]
-    known = [bar for bar in bars if bar is not None]
+    table, on_new = goal_table(facts), facts.counts.on_new
+    known = [row[1].bar for row in table.rows if row[1].bar is not None]
     hints = [
         "The dot is what was counted.",
         f"The thick bar is where the value is {on_new}, each end with {100 * facts.level:.4g} % "
@@ -245,22 +234,70 @@ def _asked(facts: Facts, goal: Goal) -> list[Block]:
         if any(b.bound is not None for b in known) else "",
         "The ring is the deployed model." if any(b.other is not None for b in known) else "",
     ]  # fmt: skip
-    return [Grid(head, rows, "parts", [entry_lines(x) for x in lines]),
-            Prose(hints if known else (), "hint")]  # fmt: skip
+    return [table, Prose(hints if known else (), "hint")]
 
 
-def _tone(line: Line) -> Tone:
-    return "plain" if line.entry.relation is None else tone_of(line.entry.verdict)
+def goal_table(facts: Facts) -> Grid:
+    """The objective, then the constraints."""
+    sides = [facts.parsed_goal.objective, *(c.lhs for _, c in facts.pairs)]
+    written = [None, *facts.parsed_goal.constraints]
+    parts = zip(facts.entries, sides, written, _of_deployed(facts), strict=True)
+    rows, lines = zip(*(_part(facts, *part) for part in parts), strict=True)
+    head = ["Part of the goal", "On an axis", "Value", "Asked", sentence(facts.counts.on_new)]
+    promised = "Certified" if facts.is_certified else "Could be certified"
+    head += [promised if any(row[5].text for row in rows) else "", "Verdict"]
+    return Grid(head, rows, "parts", lines)
 
 
-def _bar(line: Line, other: float | None) -> Bar | None:
-    entry = line.entry
-    low, high = (None, None) if entry.interval == "exact" else (entry.low, entry.high)
-    axis = axis_for([entry.value, entry.bound, low, high, other], line.unit)
-    return bar_on(
-        axis, line.unit, entry.value, low=low, high=high, bound=entry.bound,
+def _part(
+    facts: Facts, entry: Entry, x: Expression, written: Constraint | None, other: float | None
+) -> tuple[list[Cell], list[str]]:
+    """One part of the goal, in columns; in lines its value, then what holds on new rows."""
+    unit, low, high = unit_of(x), entry.low, entry.high
+    if entry.interval == "exact":
+        low = high = None
+    value, counts = "not evaluated", ""
+    if counts_nothing(entry):
+        value, counts = "not counted", empty(x)
+    elif entry.value is not None:
+        value, counts = shown(entry.value, unit), share_of_rows(entry, x)
+    limits = "" if low is None else f"{shown(low, unit)} to {shown(high, unit)}"
+    if limits and entry.level is not None:
+        limits += f" (at {100 * entry.level:.10g} %)"
+    way = "bootstrap" if limits and entry.interval == "bootstrap" else ""
+    first = f"{entry.text}: {value}{counts and f' ({counts})'}{entry.why and f', {entry.why}'}"
+    second = limits and f"{facts.counts.on_new} {limits}{way and ' (bootstrap)'}"
+    if written is None:
+        sense = facts.parsed_goal.sense
+        wanted = "as high as possible" if sense == "maximize" else "as low as possible"
+        first += "" if entry.value is None else f", {wanted}"
+        searched, certified, verdict = "", "", Cell("Objective", tone="plain")
+    else:
+        wanted, certified = asked(written, entry.bound), certified_in_words(facts, entry, written)
+        searched = "" if entry.worked is None else f"searched with {asked(written, entry.worked)}"
+        passed = facts.is_certified and entry.passed
+        word = "certified" if passed else entry.verdict or NOT_EVALUATED
+        verdict = Cell(sentence(word), tone=tone_of(entry.verdict))
+        if entry.value is not None:
+            second += f"{second and ': '}{word}"
+            if entry.worked is not None:
+                second += f" (searched with {shown_bound(entry.worked, unit)})"
+        if certified and not passed:
+            second += f"; could be certified: {certified}"
+    axis = axis_for([entry.value, entry.bound, low, high, other], unit)
+    bar = bar_on(
+        axis, unit, entry.value, low=low, high=high, bound=entry.bound,
         relation=entry.relation, other=other,
     )  # fmt: skip
+    return [
+        Cell(shortened(sentence(in_words(x)), _LONGEST), code=entry.text),
+        Cell(bar=bar),
+        Cell(value, counts or entry.why, style="strong"),
+        Cell(wanted, searched),
+        Cell(limits or "-", way, style="limits"),
+        Cell(certified),
+        verdict,
+    ], [first, second] if second else [first]
 
 
 def _of_deployed(facts: Facts) -> Sequence[float | None]:
@@ -272,12 +309,8 @@ def _of_deployed(facts: Facts) -> Sequence[float | None]:
     return [found.objective, *(met if len(met) == len(nothing) else nothing)]
 
 
-def _glossary(goal: Goal) -> Prose:
-    return Prose([f"{name}: {words}" for name, words in glossary(goal)], "glossary")
-
-
 # ---------------------------------------------------------------------- what rooms add
-def _against(lead: Facts, goal: Goal) -> Iterator[Chapter]:
+def _against(lead: Facts) -> Iterator[Chapter]:
     """What changes against the deployed model, and both in people."""
     found, counts = lead.deployed, lead.counts
     if found is None:
@@ -286,7 +319,9 @@ def _against(lead: Facts, goal: Goal) -> Iterator[Chapter]:
     if found.confusion and found.changed > 0.0:
         both = [("This rule", parts_of(counts)),
                 ("The deployed model", parts_of(counts, found.confusion))]  # fmt: skip
-    yield Chapter(TITLE, [Shares(both), Prose(found.lines(goal, counts), "list", "apart")])
+    yield Chapter(
+        TITLE, [Shares(both), Prose(found.lines(lead.parsed_goal, counts), "list", "apart")]
+    )
 
 
 def _rooms(own: Facts, lead: Facts) -> Iterator[tuple[str, Sequence[str], list[Picture]]]:
@@ -306,10 +341,10 @@ def where(own: Facts) -> str:
     return CHOSEN_ON if own.guarantee is None else TESTING
 
 
-def _rule(rule: Facts, own: Facts, lead: Facts, goal: Goal) -> Iterator[Block]:
+def _rule(rule: Facts, own: Facts, lead: Facts) -> Iterator[Block]:
     """The rule as it stands, and sentences on what it looks at and what it draws."""
     yield Prose((rule.rule.text,), "code", "rule")
-    lines = rule_lines(replace(rule, rule=replace(rule.rule, text="")), goal)
+    lines = rule_lines(replace(rule, rule=replace(rule.rule, text="")))
     if own is not lead and own.certificate.with_draws is not None:
         # Other rows lead, with another value of the objective.
         lines[-1] = f"{where(own)}: {lines[-1][:1].lower()}{lines[-1][1:]}"
@@ -320,8 +355,7 @@ def _small_print(
     own: Facts, lead: Facts, pictures: Sequence[Picture], on_page: bool
 ) -> Iterator[Chapter | Figures]:
     """For statisticians: how it was found, what is promised, and on which rows it was chosen."""
-    goal = Goal.parse(own.goal)
-    how = (how_found(own), certificate(own, goal))
+    how = (how_found(own), certificate(own))
     yield Chapter("How the rule was found", [Prose((x,)) for x in how], "How it was found")
     yield Chapter("What is promised", [Prose(explained(own), "list")])
     if own is not lead and on_page:
@@ -330,7 +364,7 @@ def _small_print(
         if own.guarantee is None:
             rows = f"{plural(own.counts.n_rows, 'row')}. They flatter the rule, which was chosen "
             rows += "to look well on them."
-        yield Chapter(where(own), [Prose((rows,)), *_asked(own, goal)[:1]])
+        yield Chapter(where(own), [Prose((rows,)), *_asked(own)[:1]])
     yield Figures(pictures)
     notes = list(dict.fromkeys([*own.warnings, *lead.warnings]))
     if len(notes) > _MOST_NOTES:
@@ -360,44 +394,88 @@ def _groups(facts: Facts, on_page: bool) -> Iterator[Chapter]:
     """The groups in one table, with a dot for each group on one axis."""
     if not facts.groups:
         return
-    table = GroupTable.of(facts)
-    bars = [_group_bars(facts, metric) for metric in table.metrics]
-    plain = len(table.head) - len(bars)
-    groups, rows = list(dict.fromkeys(g.columns for g in facts.groups)), []
-    for columns, row in zip(groups, table.rows, strict=True):
-        name = Cell(shortened(row[0], _NAME), whole=row[0])
-        drawn = [Cell(x, bar=b.get(columns)) for x, b in zip(row[plain:], bars, strict=True)]
-        rows.append([name, *map(Cell, row[1:plain]), *drawn])
-    style = "groups one" if len(bars) == 1 else "groups"
+    table = group_table(facts)
+    rows = table.rows
     if not on_page:
         short = [row[:_MOST_COLUMNS] for row in rows[:_MOST_LINES]]
         left = len(rows) - len(short), len(table.head) - _MOST_COLUMNS
         more = [f"and {plural(left[0], 'more group')}"] if left[0] > 0 else []
         more += [f"and {plural(left[1], 'more metric')} of each group"] if left[1] > 0 else []
         head = table.head[:_MOST_COLUMNS]
-        yield Chapter("Groups", [Grid(head, short, style), Prose(more, "each")])
+        yield Chapter("Groups", [Grid(head, short), Prose(more, "each")])
         return
     if len(rows) <= _MOST_GROUPS:
-        yield Chapter("Groups", [Grid(table.head, rows, style)])
+        yield Chapter("Groups", [table])
         return
-    by = (table.metrics or (facts.groups[0].metric,))[0]
+    compared = [g.metric for g in facts.groups if g.compared]
+    by = (compared or [facts.groups[0].metric])[0]
     value = {g.columns: g.value for g in facts.groups if g.metric == by}
+    groups = dict.fromkeys(g.columns for g in facts.groups)
     known = [(value.get(key), i) for i, key in enumerate(groups)]
     order = [i for _, i in sorted((v, i) for v, i in known if v is not None)]
     low, high = order[:_ENDS], order[_ENDS:][-_ENDS:]
     rest = [i for i in [*order, *(i for v, i in known if v is None)] if i not in {*low, *high}]
-    what = table.head[plain] if table.metrics else by
+    what = _HEADS.get(by, by) if compared else by
     note = f"Of {len(rows):,} groups the {len(low)} lowest and the {len(high)} highest by {what}."
     others = [[replace(cell, bar=None) for cell in rows[i]] for i in rest[:_MOST_FOLDED]]
-    folded = Chapter("The other groups", [Grid(table.head, others, style)], folded=True)
-    shown = Grid(table.head, [rows[i] for i in [*low, *high]], style)
+    folded = Chapter("The other groups", [replace(table, rows=others)], folded=True)
+    shown = replace(table, rows=[rows[i] for i in [*low, *high]])
     yield Chapter("Groups", [Prose((note,), style="hint"), shown, folded])
 
 
-def _group_bars(facts: Facts, metric: str) -> dict[object, Bar | None]:
+_HEADS = {
+    "prior": "true share",
+    "predicted_rate": "accepted",
+    "recall": "found",
+    "precision": "right",
+    "accuracy": "right",
+    "deferral_rate": "deferred",
+}
+
+
+def group_table(facts: Facts) -> Grid:
+    """One row for each group: what explains it, its cut-off, what the goal compares."""
+    groups: dict[tuple[tuple[str, Label], ...], dict[str, GroupRow]] = {}
+    for g in facts.groups:
+        groups.setdefault(g.columns, {})[g.metric] = g
+    units = {g.metric: unit_of(expression_of(g.metric)) for g in facts.groups}
+    compared = dict.fromkeys(g.metric for g in facts.groups if g.compared)
+    bars = {m: _group_bars(facts, m, units[m]) for m in compared}
+    explaining = [m for m in units if m not in compared]
+    cutoffs = facts.rule.cutoffs if len(facts.rule.cutoffs) > 1 else ()
+    rows = []
+    for columns, own in groups.items():
+        name = next(iter(own.values())).name
+        row = [Cell(shortened(name, _NAME), whole=name)]
+        row += [Cell(f"{max(g.rows for g in own.values()):,}")]
+        row += [Cell(_rate(own, m, units[m], interval=False)) for m in explaining]
+        if cutoffs:
+            within = [cut for key, cut in cutoffs if set(key) <= set(columns)]
+            row.append(Cell(number(within[0]) if len(within) == 1 else "several"))
+        row += [Cell(_rate(own, m, units[m]), bar=bars[m].get(columns)) for m in compared]
+        rows.append(row)
+    middle = ["cut-off"] if cutoffs else []
+    head = ["group", "rows", *(_HEADS.get(m, m) for m in explaining), *middle]
+    head += [_HEADS.get(m, m) for m in compared]
+    return Grid(head, rows, "groups one" if len(compared) == 1 else "groups")
+
+
+def _rate(own: Mapping[str, GroupRow], metric: str, unit: Unit, *, interval: bool = True) -> str:
+    """The metric of a group; where no row is accepted the 0 of a precision counts nothing."""
+    row, accepted = own.get(metric), own.get("predicted_rate")
+    if row is None or row.value is None:
+        return "no rows"
+    if metric == "precision" and row.value == 0.0 and accepted and accepted.value == 0.0:
+        return "no rows"
+    value = shown(row.value, unit)
+    if not interval or row.low is None:
+        return value
+    return f"{value} ({shown(row.low, unit)} to {shown(row.high, unit)})"
+
+
+def _group_bars(facts: Facts, metric: str, unit: Unit) -> dict[object, Bar | None]:
     """The bars of one metric, on one axis for all groups."""
     rows = [g for g in facts.groups if g.metric == metric]
-    unit = unit_of(expression_of(metric))
     axis = axis_for([x for g in rows for x in (g.value, g.low, g.high)], unit)
     return {g.columns: bar_on(axis, unit, g.value, low=g.low, high=g.high) for g in rows}
 
@@ -409,7 +487,7 @@ _FRAME, _ROW = 0.9, 0.22
 """Inches: a picture of groups without its rows, and one row of it."""
 
 
-def group_pictures(facts: Facts, goal: Goal) -> Iterator[Picture]:
+def group_pictures(facts: Facts) -> Iterator[Picture]:
     """Each compared metric over its groups, with what the goal asks of them."""
     rows = [g for g in facts.groups if g.compared]
     for metric in dict.fromkeys(g.metric for g in rows):
@@ -418,7 +496,7 @@ def group_pictures(facts: Facts, goal: Goal) -> Iterator[Picture]:
             continue
         yield Picture(
             f"{in_words(expression_of(metric))} by group".capitalize(),
-            _plot_of(own, goal, facts.level),
+            _plot_of(own, facts.parsed_goal, facts.level),
             f"{metric} in each of {len(own)} groups; the table has the numbers.",
             f"A point is the value of one group, the line through it where it is on new rows, each "
             f"end with {100 * facts.level:.4g} % confidence. Where lines overlap, groups may "
@@ -537,3 +615,40 @@ def _reached(goal: Goal, text: str, value: float | None) -> list[Cell]:
     best = "not known" if value is None else shown(value, unit)
     return [Cell(sentence(in_words(written.lhs)), code=text), Cell(bar=bar), Cell(wanted),
             Cell(best, style="strong")]  # fmt: skip
+
+
+# --- A report as text, and the card of its model -------------------------------------------------
+
+
+def report_text(facts: Facts, fitted: Facts | None = None, *, at_shell: bool = False) -> str:
+    """The whole report, 79 columns wide."""
+    return as_text(report_document(facts, fitted, at_shell=at_shell))
+
+
+HEADINGS = ("Intended use", "What was measured", "The fit", "Versions and digests")
+
+
+def card_text(facts: Facts, *, name: str = "", held_out: Facts | None = None) -> str:
+    """The card of a model: the goal, what was measured and on which rows.
+
+    Examples
+    --------
+    >>> from setpoint.report.entry import Entry
+    >>> text = card_text(Facts("maximize recall", Entry("recall", 0.8)), name="Loans")
+    >>> text.splitlines()[4]
+    '# Loans'
+    """
+    if held_out is not None and held_out.goal != facts.goal:
+        raise InputError(
+            f"`held_out` refers to the goal {held_out.goal!r}, and the model to {facts.goal!r}"
+        )
+    words = goal_in_words(facts.parsed_goal, facts.counts.positive)
+    judged = report_text(facts) if held_out is None else report_text(held_out, facts)
+    made = [f"fitted {facts.run.when} UTC", *(f"{k} {v}" for k, v in facts.run.versions.items())]
+    made += [f"digest of {key}: {text}" for key, text in facts.run.digests.items()]
+    use = [Prose((f"{words}. As a goal of setpoint:",)), Prose((facts.goal,), "code")]
+    fit = Prose((facts.rule.text if held_out is None else report_text(facts),), "code")
+    inside = (use, [Prose((judged,), "code")], [fit], [Prose(made, "list")])
+    chapters = [Chapter(*pair) for pair in zip(HEADINGS, inside, strict=True)]
+    blocks = ["---\nlibrary_name: setpoint\n---", f"# {as_written(name or 'A classifier')}"]
+    return "\n\n".join([*blocks, *(x for c in chapters for x in as_markdown(c))]) + "\n"

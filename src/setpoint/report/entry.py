@@ -180,7 +180,7 @@ class GroupRow:
     @property
     def name(self) -> str:
         """The group in words."""
-        return ", ".join(f"{column_in_words(c)} = {value_in_words(v)}" for c, v in self.columns)
+        return _named(self.columns)
 
 
 # --- The line of a metric that was measured, and not counted --------------------------------------
@@ -204,20 +204,12 @@ EXPLAINING = {
 """Metrics of each group that the goal names, for two classes and for more."""
 
 
-@dataclass(frozen=True)
-class GroupMetric:
-    """One metric of one group, bound; without rows `bound` is None and `why` says so."""
+class GroupMetric(NamedTuple):
+    """One metric of one group, not yet counted; without rows `bound` is None, `why` says so."""
 
-    columns: tuple[tuple[str, Label], ...]
-    metric: str
+    row: GroupRow
     bound: RateFunction | None
     why: str = ""
-    compared: bool = True
-
-    @property
-    def name(self) -> str:
-        """The group in words."""
-        return _named(self.columns)
 
 
 def reducers_of(goal: Goal, labels: Sequence[Label]) -> list[tuple[Expression, list[Reduce]]]:
@@ -248,19 +240,17 @@ def group_metrics(
         for metric in explaining:
             if (metric, where) not in out:
                 inner = expression_of(metric)
-                found = _in_group(inner, where, linker)
-                out[metric, where] = replace(found, compared=False)
+                out[metric, where] = _in_group(inner, where, linker, compared=False)
     return list(out.values())
 
 
 def group_row(group: GroupMetric, counted: CountedRates, level: float) -> GroupRow:
     """The metric of a group, measured."""
     if group.bound is None:
-        return GroupRow(group.columns, group.metric, None, None, None, 0, group.compared)
+        return group.row
     low, high, _ = interval_of(group.bound, counted, _two_sided(level))
-    rows = counted.sizes_of(group.bound).rows
-    value = counted.value(group.bound)
-    return GroupRow(group.columns, group.metric, value, low, high, rows, group.compared)
+    rows, value = counted.sizes_of(group.bound).rows, counted.value(group.bound)
+    return replace(group.row, value=value, low=low, high=high, rows=rows)
 
 
 def lone_group(reducers: Sequence[Reduce], linker: Linker) -> str | None:
@@ -296,17 +286,18 @@ def _named(columns: tuple[tuple[str, Label], ...]) -> str:
     return ", ".join(f"{column_in_words(c)} = {value_in_words(v)}" for c, v in columns)
 
 
-def _in_group(inner: Expression, where: Key, linker: Linker) -> GroupMetric:
-    columns = _columns(where)
+def _in_group(
+    inner: Expression, where: Key, linker: Linker, *, compared: bool = True
+) -> GroupMetric:
+    row = GroupRow(_columns(where), str(inner), None, None, None, 0, compared)
 
     def narrowed(m: Metric) -> Expression:
         return replace(m, population=m.population.narrowed(None, dict(where)))
 
     try:
-        bound = linker.function(map_metrics(inner, narrowed))
+        return GroupMetric(row, linker.function(map_metrics(inner, narrowed)))
     except (EmptyPopulationError, UnlabelledError) as error:
-        return GroupMetric(columns, str(inner), None, str(error))
-    return GroupMetric(columns, str(inner), bound)
+        return GroupMetric(row, None, str(error))
 
 
 def _reducers(e: Expression, labels: Sequence[Label]) -> Iterator[Reduce]:

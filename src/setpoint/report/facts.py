@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from setpoint.errors import InputError, InputTypeError
-from setpoint.goals import Goal, Label, in_words
+from setpoint.goals import Constraint, Goal, Label, in_words
 from setpoint.guarantees import Guarantee
 from setpoint.inference import (
     CONFIDENCE,
@@ -517,6 +518,16 @@ class Facts:
         """The objective, then the constraints."""
         return (self.objective, *self.constraints)
 
+    @cached_property
+    def parsed_goal(self) -> Goal:
+        """The goal that the text says."""
+        return Goal.parse(self.goal)
+
+    @property
+    def pairs(self) -> Iterator[tuple[Entry, Constraint]]:
+        """Each constraint: what was found of it, and as it was written."""
+        return zip(self.constraints, self.parsed_goal.constraints, strict=True)
+
     @property
     def satisfied(self) -> bool | None:
         """Whether every constraint holds here; None if none fails and some have no rows."""
@@ -563,7 +574,7 @@ class Facts:
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists and scalars for JSON, verdicts among them."""
         out: dict[str, Any] = {"format": FORMAT, "verdict": self.verdict}
-        out |= {k: plain(v) for k, v in vars(self).items() if k != "sections"}
+        out |= {f.name: plain(getattr(self, f.name)) for f in fields(self) if f.name != "sections"}
         for entry, data in zip(self.constraints, out["constraints"], strict=True):
             data["verdict"] = entry.verdict
         out["sections"] = [write_section(s) for s in self.sections]

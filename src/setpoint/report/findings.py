@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,17 +25,15 @@ from setpoint.parameters import SATISFIED
 from setpoint.report.entry import LEVEL, Entry, smallest_group
 from setpoint.report.facts import Facts
 from setpoint.report.numbers import (
-    Unit,
     asked,
     count,
     named,
     percent,
     plural,
     shown,
-    shown_bound,
     unit_of,
 )
-from setpoint.report.promised import certified_in_words, statement
+from setpoint.report.promised import statement
 
 # --- What rules reach, by the cut-offs that a report knows ----------------------------------------
 
@@ -101,7 +98,7 @@ def is_reached(searched: Facts, goal: Goal) -> bool:
     plane = Plane.of(goal, found.points)
     met = plane.slack(curve.false_positive_rate, curve.recall) >= -SATISFIED
     if plane.left_out:  # known at the bounds that were searched
-        same = set(plane.left_out) <= set(Goal.parse(searched.goal).constraints)
+        same = set(plane.left_out) <= set(searched.parsed_goal.constraints)
         met &= np.array(curve.feasible) if same and curve.feasible else False
     return bool(met.any())
 
@@ -149,100 +146,30 @@ _OVER_CLASSES = {
 _ORDER = (FAILS, OPEN, None, SHOWN)
 
 
-@dataclass(frozen=True)
-class Line:
-    """One part of the goal as faces show it."""
-
-    entry: Entry
-    words: str
-    wanted: str
-    value: str
-    counts: str
-    limits: str
-    verdict: str
-    unit: Unit
-    certified: str = ""
-    where: str = "on new rows"
-
-
-def lines_of(facts: Facts, goal: Goal) -> list[Line]:
-    """The objective, then the constraints."""
-    way = "as high as possible" if goal.sense == "maximize" else "as low as possible"
-    first = _line(facts.objective, goal.objective, way)
-    pairs = zip(facts.constraints, goal.constraints, strict=True)
-    lines = [first, *(_constraint_line(facts, e, c) for e, c in pairs)]
-    return [replace(line, where=facts.counts.on_new) for line in lines]
-
-
-def _constraint_line(facts: Facts, entry: Entry, constraint: Constraint) -> Line:
-    line = _line(entry, constraint.lhs, asked(constraint, entry.bound))
-    verdict = "certified" if facts.is_certified and entry.passed else line.verdict
-    certified = certified_in_words(facts, entry, constraint)
-    return replace(line, verdict=verdict, certified=certified)
-
-
-def _line(entry: Entry, x: Expression, wanted: str) -> Line:
-    unit = unit_of(x)
-    limits = counts = ""
-    if entry.low is not None and entry.interval != "exact":
-        limits = f"{shown(entry.low, unit)} to {shown(entry.high, unit)}"
-        if entry.level is not None:
-            limits += f" (at {100 * entry.level:.10g} %)"
-    k, n = entry.numerator, entry.denominator
-    # Counts speak for themselves only where they are a share, and the value is it.
-    of_rows = isinstance(x, Metric) and x.name not in _NOT_OF_ROWS
-    of_rows = of_rows and unit == "share"
-    if of_rows and k is not None and n and entry.value is not None and k <= n:
-        counts = f"{count(k)} of {count(n)}" if abs(entry.value * n - k) <= 1e-9 * n else ""
-    value = "not evaluated" if entry.value is None else shown(entry.value, unit)
-    if counts_nothing(entry):
-        value, counts = "not counted", empty(x)
-    verdict = "" if entry.relation is None else entry.verdict or "not evaluated"
-    return Line(entry, in_words(x), wanted, value, counts, limits, verdict, unit)
-
-
 _NOT_OF_ROWS = {"f1", "fbeta", "jaccard", "micro_f1", "profit", "value"}
 """Shares of counts that are not rows, such as 2 tp of 2 tp + fp + fn."""
 
 
-def certified_head(lines: Iterable[Line], facts: Facts) -> str:
-    """The head of a column with what is certified, or could be; "" where there is none."""
-    if not any(line.certified for line in lines):
+def share_of_rows(entry: Entry, x: Expression) -> str:
+    """Counts, where they are of rows and their share is the value; "" where they are not."""
+    k, n = entry.numerator, entry.denominator
+    of_rows = isinstance(x, Metric) and x.name not in _NOT_OF_ROWS and unit_of(x) == "share"
+    if not of_rows or entry.value is None or k is None or not n or k > n:
         return ""
-    return "Certified" if facts.is_certified else "Could be certified"
+    return f"{count(k)} of {count(n)}" if abs(entry.value * n - k) <= 1e-9 * n else ""
 
 
-def entry_lines(line: Line) -> list[str]:
-    """One part of the goal: its value and counts; then what holds on new rows."""
-    entry = line.entry
-    value = line.value + (f" ({line.counts})" if line.counts else "")
-    rows = f", {entry.why}" if entry.why else ""
-    out = [f"{entry.text}: {value}{rows}"]
-    if entry.relation is None and entry.value is not None:
-        out[0] += f", {line.wanted}"
-    limits = f"{line.where} {line.limits}" if line.limits else ""
-    if limits and entry.interval == "bootstrap":
-        limits += " (bootstrap)"
-    if entry.relation is not None and entry.value is not None:
-        limits += f"{': ' if limits else ''}{line.verdict}"
-        if entry.worked is not None:
-            limits += f" (searched with {shown_bound(entry.worked, line.unit)})"
-    if line.certified and line.verdict != "certified":
-        limits += f"; could be certified: {line.certified}"
-    return [*out, limits] if limits else out
-
-
-def headline(facts: Facts, goal: Goal) -> str:
+def headline(facts: Facts) -> str:
     """What is promised, or else what was found: the constraint that decides, or the objective."""
-    promised = statement(facts, goal)
+    promised = statement(facts)
     if promised:
         return promised
     if facts.status == "nearest":
         return "No rule meets the goal: this is the one that comes nearest"
     if not facts.constraints:
-        return sentence(_finding(facts, facts.objective, goal.objective))
+        return sentence(_finding(facts, facts.objective, facts.parsed_goal.objective))
     verdict = facts.verdict
-    pairs = list(zip(facts.constraints, goal.constraints, strict=True))
+    pairs = list(facts.pairs)
     entry, constraint = min(pairs, key=lambda pair: _ORDER.index(pair[0].verdict))
     if verdict == OPEN:
         few = next((p for p in pairs if p[0].verdict == OPEN and few_found(facts, p[1].lhs)), None)
@@ -374,11 +301,7 @@ def caveats(facts: Facts) -> list[str]:
 
 def few_rows(facts: Facts) -> list[str]:
     """A sentence for each constraint with a wide interval, but those that a guarantee judges."""
-    if not any(e.few_rows and e.passed is None for e in facts.constraints):
-        return []
-    goal = Goal.parse(facts.goal)
-    pairs = zip(facts.constraints, goal.constraints, strict=True)
-    return [_few(facts, e, c) for e, c in pairs if e.few_rows and e.passed is None]
+    return [_few(facts, e, c) for e, c in facts.pairs if e.few_rows and e.passed is None]
 
 
 def _few(facts: Facts, entry: Entry, constraint: Constraint) -> str:
@@ -426,7 +349,7 @@ _HOW = {
 }
 
 
-def rule_lines(facts: Facts, goal: Goal) -> list[str]:
+def rule_lines(facts: Facts) -> list[str]:
     """The rule in words, what it looks at, and what draws would gain."""
     rule = facts.rule
     lines = rule.text.split("\n") if rule.text else []
@@ -436,7 +359,7 @@ def rule_lines(facts: Facts, goal: Goal) -> list[str]:
     if rule.drawn > 0:
         lines.append(f"The decision on {percent(rule.drawn)} of the rows is drawn.")
     if facts.certificate.with_draws is not None:
-        unit, entry = unit_of(goal.objective), facts.objective
+        unit, entry = unit_of(facts.parsed_goal.objective), facts.objective
         now = entry.value if entry.posteriors is None else entry.posteriors
         better = shown(facts.certificate.with_draws, unit)
         lines.append(f"With draws {entry.text} could reach {better} ({shown(now, unit)} without).")
@@ -451,9 +374,9 @@ def how_found(facts: Facts) -> str:
     return " ".join(f"{sentence(text)}." for text in (how, search.why) if text)
 
 
-def certificate(facts: Facts, goal: Goal) -> str:
+def certificate(facts: Facts) -> str:
     """What is known of the objective beyond the rows, and what the gap says."""
-    known, unit = facts.certificate, unit_of(goal.objective)
+    known, unit = facts.certificate, unit_of(facts.parsed_goal.objective)
     sentences = []
     if facts.objective.posteriors is not None:
         sentences.append(_by_posteriors(facts, shown(facts.objective.posteriors, unit)))
@@ -484,13 +407,13 @@ def covered(facts: Facts) -> str:
     On the scores that it was chosen on no other rule is better (proved), and nothing is \
 certified on new rows; this is said of all rows together, not of a single one.
     """
-    goal, known = Goal.parse(facts.goal), facts.certificate
+    known = facts.certificate
     if facts.guarantee is not None:
-        out = statement(facts, goal)
+        out = statement(facts)
     elif known.gap is not None:
         better = "better"
         if known.gap > SATISFIED:
-            better += f" by more than {shown(known.gap, unit_of(goal.objective))}"
+            better += f" by more than {shown(known.gap, unit_of(facts.parsed_goal.objective))}"
         out = (
             f"On the scores that it was chosen on no other {known.rivals} is {better} (proved), "
             "and nothing is certified on new rows"

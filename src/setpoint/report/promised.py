@@ -1,31 +1,27 @@
-"""What is promised, goals to copy, and the table of groups."""
+"""What is promised, and goals to copy."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from setpoint.goals import (
     Const,
     Constraint,
     Expression,
     Goal,
-    Label,
     column_in_words,
-    expression_of,
     in_words,
     value_in_words,
 )
 from setpoint.guarantees import Guarantee, Shown, level_of_try
 from setpoint.parameters import SATISFIED
 from setpoint.program import range_of
-from setpoint.report.entry import Entry, GroupRow
+from setpoint.report.entry import Entry
 from setpoint.report.facts import Facts
 from setpoint.report.numbers import (
-    Unit,
     asked,
-    number,
     percent,
     plural,
     shown,
@@ -182,12 +178,12 @@ def sure(confidence: float) -> str:
 
 
 # ---------------------------------------------------------------------- the first sentence
-def statement(facts: Facts, goal: Goal) -> str:
+def statement(facts: Facts) -> str:
     """What is promised, in one sentence without a full stop; "" where nothing was asked for."""
     guarantee = facts.guarantee
     if guarantee is None:
         return ""
-    promised = list(_promised(facts, goal))
+    promised = list(_promised(facts))
     if guarantee.state == "not certified":
         promised = [p for p in promised if not p[0].passed] or promised
         return (
@@ -200,11 +196,11 @@ def statement(facts: Facts, goal: Goal) -> str:
     return f"Certified{_at_once(promised)}: {_joined(promised)} {_where(guarantee, promised)}"
 
 
-def _promised(facts: Facts, goal: Goal) -> Iterator[tuple[Shown, Entry, Constraint]]:
+def _promised(facts: Facts) -> Iterator[tuple[Shown, Entry, Constraint]]:
     """What is promised, with its entry and as it was written."""
     assert facts.guarantee is not None
     found = {c.text: c for c in facts.guarantee.constraints}
-    for entry, constraint in zip(facts.constraints, goal.constraints, strict=True):
+    for entry, constraint in facts.pairs:
         if entry.text in found:
             yield found[entry.text], entry, constraint
 
@@ -252,12 +248,12 @@ def _of_groups(guarantee: Guarantee) -> str:
 
 
 # ---------------------------------------------------------------------- what goes with it
-def assurances(facts: Facts, goal: Goal) -> list[str]:
+def assurances(facts: Facts) -> list[str]:
     """What a promise assumes, how sure its test is, and what it costs; why there is none."""
-    guarantee = facts.guarantee
+    guarantee, goal = facts.guarantee, facts.parsed_goal
     if guarantee is None:
         return []
-    out = failures(facts, goal) if guarantee.state == "not certified" else [_assumed(guarantee)]
+    out = failures(facts) if guarantee.state == "not certified" else [_assumed(guarantee)]
     guessed = [c for c in guarantee.constraints if not c.is_exact]
     if guessed:
         of = f" of {_listed([c.text for c in guessed])}"
@@ -278,11 +274,11 @@ def _assumed(guarantee: Guarantee) -> str:
     return f"It is assumed that {text[0].lower()}{text[1:]}"
 
 
-def failures(facts: Facts, goal: Goal) -> list[str]:
+def failures(facts: Facts) -> list[str]:
     """For each constraint that was not certified its value, and what could be."""
     assert facts.guarantee is not None
     out = []
-    for found, entry, constraint in _promised(facts, goal):
+    for found, entry, constraint in _promised(facts):
         if found.passed or found.value is None:
             continue
         text = (
@@ -463,78 +459,3 @@ def _listed(texts: Sequence[str]) -> str:
     if len(texts) < 2:
         return "".join(texts)
     return f"{', '.join(texts[:-1])} and {texts[-1]}"
-
-
-# --- The groups of a report as one table: rows, shares, what is found -----------------------------
-
-
-_HEADS = {
-    "prior": "true share",
-    "predicted_rate": "accepted",
-    "recall": "found",
-    "precision": "right",
-    "accuracy": "right",
-    "deferral_rate": "deferred",
-}
-
-
-@dataclass(frozen=True)
-class GroupTable:
-    """One row for each group."""
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    metrics: tuple[str, ...]
-
-    @classmethod
-    def of(cls, facts: Facts) -> GroupTable:
-        """The table of a report's groups."""
-        compared = tuple(dict.fromkeys(g.metric for g in facts.groups if g.compared))
-        metrics = dict.fromkeys(g.metric for g in facts.groups)
-        explaining = [m for m in metrics if m not in compared]
-        units = {m: unit_of(expression_of(m)) for m in metrics}
-        groups: dict[tuple[tuple[str, Label], ...], dict[str, GroupRow]] = {}
-        for g in facts.groups:
-            groups.setdefault(g.columns, {})[g.metric] = g
-        cutoffs = dict(facts.rule.cutoffs)
-        cut = len(cutoffs) > 1
-        head = ["group", "rows", *(_HEADS.get(m, m) for m in explaining)]
-        head += ["cut-off"] if cut else []
-        head += [_HEADS.get(m, m) for m in compared]
-        rows = []
-        for columns, own in groups.items():
-            name = next(iter(own.values())).name
-            row = [name, f"{max(g.rows for g in own.values()):,}"]
-            known = _counted(own)
-            row += [_cell(known.get(m), units[m], interval=False) for m in explaining]
-            if cut:
-                row.append(_cutoff(columns, cutoffs))
-            row += [_cell(known.get(m), units[m], interval=True) for m in compared]
-            rows.append(tuple(row))
-        return cls(tuple(head), tuple(rows), compared)
-
-
-def _counted(own: dict[str, GroupRow]) -> dict[str, GroupRow]:
-    """Without the precision of a group of which no row is accepted: its 0 counts nothing."""
-    accepted, right = own.get("predicted_rate"), own.get("precision")
-    if accepted is None or right is None or accepted.value != 0.0 or right.value != 0.0:
-        return own
-    return {name: row for name, row in own.items() if name != "precision"}
-
-
-def _cell(row: GroupRow | None, unit: Unit, *, interval: bool) -> str:
-    if row is None or row.value is None:
-        return "no rows"
-    value = shown(row.value, unit)
-    if not interval or row.low is None:
-        return value
-    return f"{value} ({shown(row.low, unit)} to {shown(row.high, unit)})"
-
-
-def _cutoff(
-    columns: tuple[tuple[str, Label], ...],
-    cutoffs: dict[tuple[tuple[str, Label], ...], float],
-) -> str:
-    """The cut-off of the segment that a group lies in, if it lies in one."""
-    within = [value for key, value in cutoffs.items() if set(key) <= set(columns)]
-    return number(within[0]) if len(within) == 1 else "several"

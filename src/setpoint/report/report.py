@@ -68,7 +68,7 @@ from setpoint.search import Found
 if TYPE_CHECKING:
     import pandas as pd
 
-    from setpoint.report.blocks import Header
+    from setpoint.report.text import Header
 
 
 # --- GoalReport: the facts of what was reached, and its faces: text, notebook ---------------------
@@ -202,7 +202,7 @@ class GoalReport(Facts):
         atomic_write(path, page_text(self, held_out, about, header).encode("utf-8"))
 
     def __str__(self) -> str:
-        from setpoint.report.text import report_text
+        from setpoint.report.document import report_text
 
         return report_text(self)
 
@@ -250,8 +250,8 @@ def report_on(
     measured = BoundSide(None) if objective is not None else counted.objective
     counted.check_reachable()
     bounds = [measured, *(sides.left for sides in counted.constraints)]
-    absent = [m for m in counted.metrics if m.why and m.compared]
-    notes = [f"{m.metric} in {m.name}: not evaluated: {m.why}" for m in absent]
+    absent = [(m.row, m.why) for m in counted.metrics if m.why and m.row.compared]
+    notes = [f"{row.metric} in {row.name}: not evaluated: {why}" for row, why in absent]
     notes = [*_gaps(goal, bounds), *notes, *_alone(linked, counted)]
     if objective is None:
         objective = counted.entry(str(goal.objective), measured, level)

@@ -260,10 +260,10 @@ def write_infeasible_page(
     from setpoint.guarantees import (
         NotCertifiable,
     )
-    from setpoint.report import NO_RULE, UNCERTIFIED, write_infeasible
+    from setpoint.inputs import atomic_write
+    from setpoint.report import NO_RULE, UNCERTIFIED, as_page, infeasible_document
 
-    write_infeasible(
-        path,
+    found = infeasible_document(
         goal,
         message,
         list(error.reachable.items()),
@@ -273,6 +273,7 @@ def write_infeasible_page(
         UNCERTIFIED if isinstance(error, NotCertifiable) else NO_RULE,
         _points(error, goal) if isinstance(error, NotCertifiable) else None,
     )
+    atomic_write(path, as_page(found).encode("utf-8"))
 
 
 def _points(error: NotCertifiable, goal: Goal) -> OperatingPoints | None:
