@@ -29,17 +29,13 @@ _READING = ("encoding", "separator", "decimal", "sheet")
 
 @dataclass(frozen=True)
 class Ending:
-    """What a command found: as text or as JSON, and the exit code.
-
-    What differs between two runs is apart from the rest of the JSON: `run`, the parts of the
-    reports that say so, and the files.
-    """
+    """What a command found: as text or as JSON, and the exit code."""
 
     text: Callable[[], str]
     what: Mapping[str, Any]
     code: int = shell.SHOWN
     reports: Mapping[str, GoalReport | None] = field(default_factory=dict)
-    run: Mapping[str, Any] = field(default_factory=dict)
+    run: Mapping[str, Any] = field(default_factory=dict)  # what differs between two runs
     files: Mapping[str, Any] | None = None
 
     def print(self, as_json: bool) -> None:
@@ -66,10 +62,8 @@ def command(
     **own: str | Option,
 ) -> Callable[[Callable[..., Ending | None]], Command]:
     """A command of options by name (``name!``: required), some with words of its `own`.
-
-    The function gets all values by these names, settings of `sets` among them, and `reading`.
-    What it finds is printed here. Where no rule meets the goal, the command ends `without_rule`.
     """
+    # The function gets all values by these names, settings of `sets` among them, and `reading`.
     groups = {} if isinstance(options, str) else options
     names = " ".join([options] if isinstance(options, str) else options.values()).split()
     params = arguments(usage)

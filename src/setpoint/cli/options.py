@@ -61,16 +61,12 @@ def named(option: str, form: str, texts: Iterable[str]) -> dict[str, str]:
 
 
 class Option(NamedTuple):
-    """An option: how it is typed, what it is for, and how its value is read.
+    """An option: how it is typed, what it is for, and how its value is read."""
 
-    ``--drop COLS...`` may be repeated; without a metavar or a type it is a flag. Its value may be
-    a `file` that is read or written, which JSON names, or one that is asked or kept.
-    """
-
-    typed: str
+    typed: str  # ``--drop COLS...`` may be repeated; without a metavar or a type it is a flag
     help: str
     type: click.ParamType[Any] | None = None
-    file: str = ""
+    file: str = ""  # one that is read or written, which JSON names, or one that is asked or kept
     more: Mapping[str, Any] = {}
 
     @property

@@ -268,12 +268,10 @@ class ShownBins:
         }
 
     def tally(self, rows: ScoredRows) -> dict[str, Any]:
-        """What is counted in the bins: of other rows nothing else is written.
-
-        Of each column of groups that is the weight by value, true class and bin.
-        """
+        """What is counted in the bins: of other rows nothing else is written."""
         # The bin of each score: the first one whose cut-off accepts it.
         bin_of = np.searchsorted(-self.thresholds[1:], -rows.evidence.scores, side="left")
+        # Of each column of groups: the weight by value, true class and bin.
         groups = [(g.codes * 3 + rows.evidence.rows.true, 3 * len(g.values)) for g in rows.groups]
         columns = [
             np.bincount(code * self.m + bin_of, rows.weight, size * self.m) for code, size in groups

@@ -233,6 +233,14 @@ class Display:
     ax_ : Axes
         The first of them.
     figure_ : Figure or SubFigure
+
+    Examples
+    --------
+    >>> from setpoint import solve
+    >>> from setpoint.report import plot_operating
+    >>> found = solve("f1", [0.1, 0.4, 0.6, 0.8], y=[0, 1, 0, 1])
+    >>> plot_operating(found.report).ax_.get_xlabel()
+    'of the class, found'
     """
 
     axes_: tuple[Axes, ...]
