@@ -61,8 +61,7 @@ def command(
     without_rule: str = "",
     **own: str | Option,
 ) -> Callable[[Callable[..., Ending | None]], Command]:
-    """A command of options by name (``name!``: required), some with words of its `own`.
-    """
+    """A command of options by name (``name!``: required), some with words of its `own`."""
     # The function gets all values by these names, settings of `sets` among them, and `reading`.
     groups = {} if isinstance(options, str) else options
     names = " ".join([options] if isinstance(options, str) else options.values()).split()
