@@ -20,7 +20,7 @@ from setpoint.counts import curves as hull
 from setpoint.counts import evidence as canonical
 from setpoint.counts import sweep
 from setpoint.counts import sweep as ratios
-from setpoint.ramp.solvers.svm import undecided
+from setpoint.ramp.solvers.svm import primal_and_dual
 
 
 @kernel(error_model="numpy", inline="always")
@@ -52,9 +52,9 @@ def test_nothing_is_compiled_before_it_is_called():
 
 
 def test_a_kernel_goes_by_its_name():
-    assert undecided.__name__ == "undecided"
-    assert copy.deepcopy(undecided) is undecided
-    assert pickle.loads(pickle.dumps(undecided)) is undecided
+    assert primal_and_dual.__name__ == "primal_and_dual"
+    assert copy.deepcopy(primal_and_dual) is primal_and_dual
+    assert pickle.loads(pickle.dumps(primal_and_dual)) is primal_and_dual
 
 
 def test_threads_share_what_is_compiled():

@@ -29,7 +29,7 @@ def goal_of(positive, text="maximize recall subject to precision >= 0.8"):
 @pytest.mark.parametrize("regularised", [True, False])
 def test_s_stays_between_zero_and_one(reformulation, scale, regularised):
     z, positive = rows()
-    loss = JointPenalty(goal_of(positive), 60, reformulation, scale, regularised)
+    loss = JointPenalty(goal_of(positive), 0.0, 60, reformulation, scale, regularised)
     rng = np.random.default_rng(1)
     for i in range(200):
         loss.refresh(RefreshBatch(z, positive), i / 200)
@@ -47,7 +47,7 @@ def test_the_forms_penalise_what_the_paper_does():
     z, positive = rows()
     goal = goal_of(positive)
     for reformulation in ("inequality", "equality"):
-        loss = JointPenalty(goal, 60, reformulation, regularised=False)
+        loss = JointPenalty(goal, 0.0, 60, reformulation, regularised=False)
         loss.s = np.random.default_rng(0).random(60)
         a = sigmoid(z)
         h = np.abs(tie(a, loss.s, 0.5))
@@ -60,7 +60,7 @@ def test_the_forms_penalise_what_the_paper_does():
 @SCALES
 def test_s_that_the_scores_decide_costs_nothing(reformulation, scale):
     z, positive = rows()
-    loss = JointPenalty(goal_of(positive), 60, reformulation, scale, regularised=False)
+    loss = JointPenalty(goal_of(positive), 0.0, 60, reformulation, scale, regularised=False)
     loss.s = (z > 0).astype(float)
     assert (loss.value(z, positive) == 0.0).all()
     assert (loss.slope(z, positive) == 0.0).all()
@@ -72,7 +72,7 @@ def test_s_descends_the_penalty_function(reformulation, scale):
     # The first step of Adam is the sign of the gradient, here by differences.
     z, positive = rows()
     goal, h, n = goal_of(positive), 1e-6, 60
-    loss = JointPenalty(goal, n, reformulation, scale)
+    loss = JointPenalty(goal, 0.0, n, reformulation, scale)
     start = np.random.default_rng(0).uniform(0.2, 0.8, n)
     loss.s = start.copy()
     loss.refresh(RefreshBatch(z, positive), 0.0)
@@ -97,7 +97,7 @@ def test_s_descends_the_penalty_function(reformulation, scale):
 
 def test_multipliers_of_the_code_grow_while_violated():
     z, positive = rows()
-    loss = JointPenalty(goal_of(positive), 60, scale="code")
+    loss = JointPenalty(goal_of(positive), 0.0, 60, scale="code")
     loss.refresh(RefreshBatch(z, positive), 0.0)
     assert (loss.multipliers == 1.0).all()
     violated = untied(sigmoid(z), loss.s, 0.5, positive) > 0
@@ -115,8 +115,8 @@ def test_weight_two_is_the_row_twice(reformulation, scale):
     weight = np.random.default_rng(0).integers(1, 4, 60)
     twice = np.repeat(np.arange(60), weight)
     goal = goal_of(positive[twice])
-    one = JointPenalty(goal, 60, reformulation, scale)
-    two = JointPenalty(goal, len(twice), reformulation, scale)
+    one = JointPenalty(goal, 0.0, 60, reformulation, scale)
+    two = JointPenalty(goal, 0.0, len(twice), reformulation, scale)
     for i in range(50):
         one.refresh(RefreshBatch(z, positive, weight.astype(float)), i / 50)
         two.refresh(RefreshBatch(z[twice], positive[twice]), i / 50)
@@ -128,7 +128,7 @@ def test_weight_two_is_the_row_twice(reformulation, scale):
 
 def test_all_rows_are_needed():
     z, positive = rows()
-    loss = JointPenalty(goal_of(positive), 60)
+    loss = JointPenalty(goal_of(positive), 0.0, 60)
     with pytest.raises(ValueError, match="refreshes from all"):
         loss.refresh(RefreshBatch(z[:30], positive[:30]), 0.0)
 

@@ -32,7 +32,7 @@ LOSSES = {
     "lagrangian, sigmoid": lambda goal: LagrangianLoss(goal, rates="sigmoid"),
     "ero": ExactPenalty,
     **{
-        f"ero-adam, {r}, {s}, {g}": lambda goal, r=r, s=s, g=g: JointPenalty(goal, 80, r, s, g)
+        f"ero-adam, {r}, {s}, {g}": lambda goal, r=r, s=s, g=g: JointPenalty(goal, 0.0, 80, r, s, g)
         for r in ("inequality", "equality")
         for s in ("paper", "code")
         for g in (True, False)

@@ -352,5 +352,5 @@ def test_what_stops_it_leaves_the_best_until_then(error):
     assert len(seen) == len(solved.path) == 2
     assert any(solved.best is i for i in solved.path)
     assert solved.n_passes == seen[-1].call > seen[0].call > 0
-    assert solved.stopped in ("stopped after 2", "interrupted")
+    assert solved.limits.stopped in ("stopped after 2", "interrupted")
     assert not solved.converged

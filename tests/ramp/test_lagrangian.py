@@ -187,11 +187,11 @@ def test_what_ends_a_training_keeps_the_best_round(error):
             assert np.array_equal(mine.w, theirs.w)
         assert [now.call for now in calls] == sorted({now.call for now in calls})
         words = "interrupted" if isinstance(error, KeyboardInterrupt) else "time is up"
-        assert words in solved.stopped
+        assert words in solved.limits.stopped
         sharp = solved.path[len(WIDTHS) - 1 :] or solved.path[-1:]
         assert solved.best in sharp
         assert not any(now.better(solved.best, TOL) for now in sharp)
-    assert whole.stopped == ""
+    assert whole.limits.stopped == ""
 
 
 def test_ctrl_c_before_anything_is_there(monkeypatch):

@@ -8,8 +8,9 @@ each step, descent on all rows follows the gradient of what is meant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -114,14 +115,19 @@ def _factor(all_: float, some: float) -> float:
     return 1.0 if abs(factor - 1.0) < 1e-12 else factor
 
 
+@dataclass(eq=False)
 class Loss:
     """A loss for one goal. Subclasses say what a refresh finds and what a row loses."""
 
     scheduled: ClassVar[bool] = False
     """Whether it follows `progress` to the end, so that nobody should stop it on the way."""
 
-    def __init__(self, goal: Tradeoff, least: float = 0.0) -> None:
-        self.aim(goal, least)
+    goal: Tradeoff
+    least: float = 0.0
+    n_rows: int = 0
+
+    def __post_init__(self) -> None:
+        self.aim(self.goal, self.least)
 
     def aim(self, goal: Tradeoff, least: float) -> None:
         """Take another goal, such as the same one with other totals, from the next refresh on."""
@@ -151,7 +157,7 @@ class Loss:
 
     def state(self) -> dict[str, Any]:
         """All numbers but the goal's, for checkpoints: arrays, tuples and plain values."""
-        return {name: value for name, value in vars(self).items() if name != "goal"}
+        return {k: value for k, value in vars(self).items() if k not in ("goal", "n_rows")}
 
     def resume(self, state: dict[str, Any]) -> None:
         """Go on from :meth:`state`."""
@@ -161,13 +167,13 @@ class Loss:
 class CrossEntropyLoss(Loss):
     """Log-loss; `balanced` gives both classes the same weight."""
 
-    def __init__(self, goal: Tradeoff, least: float = 0.0, balanced: bool = False) -> None:
-        super().__init__(goal, least)
-        negatives, positives = goal.totals
+    def __init__(
+        self, goal: Tradeoff, least: float = 0.0, n_rows: int = 0, balanced: bool = False
+    ) -> None:
+        super().__init__(goal, least, n_rows)
         self._of_positive, self._of_negative = 1.0, 1.0
         if balanced:
-            self._of_positive = 0.5 * self.total / positives
-            self._of_negative = 0.5 * self.total / negatives
+            self._of_negative, self._of_positive = (0.5 * self.total / goal.totals).tolist()
 
     def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
         p = softplus(pick(positive, -z, z))
@@ -191,12 +197,11 @@ class Coefficients(NamedTuple):
     negative: float = 0.0
 
 
+@dataclass(eq=False)
 class _Accepting(Loss):
     """Losses ``-worth * accepted(z)`` with a stand-in for being accepted."""
 
-    def __init__(self, goal: Tradeoff, least: float = 0.0) -> None:
-        super().__init__(goal, least)
-        self.worth = Coefficients()
+    worth: Coefficients = field(default=Coefficients(), init=False)
 
     def _weigh(self, slopes: Floats, others: list[tuple[float, Floats]]) -> None:
         """Set the worth: the score's slopes and multiples of the slacks', brought to size."""
@@ -232,17 +237,15 @@ def _nearest(away: Floats, weight: Floats | None, wanted: float) -> float:
     return float(away[order[min(max(_FEWEST, i), len(away) - 1)]])
 
 
+@dataclass(eq=False)
 class ProfiledLoss(_Accepting):
     """The threshold is always the best one; soft counts in a band round it."""
 
     scheduled = True
-
-    def __init__(
-        self, goal: Tradeoff, least: float = 0.0, wide: float = 1.0, narrow: float = 0.1
-    ) -> None:
-        super().__init__(goal, least)
-        self.wide, self.narrow = wide, narrow
-        self.threshold, self.width = 0.0, 1.0
+    wide: float = 1.0
+    narrow: float = 0.1
+    threshold: float = field(default=0.0, init=False)
+    width: float = field(default=1.0, init=False)
 
     def _refresh(self, seen: RefreshBatch, scale: tuple[float, float], progress: float) -> None:
         z, positive, weight = seen
@@ -272,14 +275,12 @@ class ProfiledLoss(_Accepting):
         return p * (1.0 - p) / self.width
 
 
+@dataclass(eq=False)
 class SigmoidLoss(_Accepting):
     """Sigmoids of temperature T for indicators, violations by an exact penalty."""
 
-    def __init__(
-        self, goal: Tradeoff, least: float = 0.0, temperature: float = 1.0, penalty: float = 1.0
-    ) -> None:
-        super().__init__(goal, least)
-        self.temperature, self.penalty = temperature, penalty
+    temperature: float = 1.0
+    penalty: float = 1.0
 
     def _refresh(self, seen: RefreshBatch, scale: tuple[float, float], progress: float) -> None:
         A, B = _accepted(seen, sigmoid(self.temperature * seen.scores), scale)
@@ -298,18 +299,18 @@ class SigmoidLoss(_Accepting):
         return self.temperature * p * (1.0 - p)
 
 
+@dataclass(eq=False)
 class LagrangianLoss(_Accepting):
     """Hinge or sigmoid rates for the model, true rates for the multipliers."""
 
     scheduled = True  # multipliers take their time
+    rates: str = "hinge"
+    step: float = 0.05
+    progress: float = field(default=0.0, init=False)
 
-    def __init__(
-        self, goal: Tradeoff, least: float = 0.0, rates: str = "hinge", step: float = 0.05
-    ) -> None:
-        super().__init__(goal, least)
-        self.rates, self.step = rates, step
-        self.multipliers = [0.0] * goal.n_constraints
-        self.progress = 0.0
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.multipliers = [0.0] * self.goal.n_constraints
 
     def _refresh(self, seen: RefreshBatch, scale: tuple[float, float], progress: float) -> None:
         A, B = _accepted(seen, (seen.scores >= 0).astype(np.float64), scale)
@@ -337,18 +338,15 @@ class LagrangianLoss(_Accepting):
         return pick(positive, z < 1.0, z > -1.0)
 
 
+@dataclass(eq=False)
 class ExactPenalty(Loss):
     """The exact reformulation with its decisions s in closed form ("ERO")."""
 
     scheduled = True
-
-    def __init__(
-        self, goal: Tradeoff, least: float = 0.0, wide: float = 8.0, narrow: float = 0.5
-    ) -> None:
-        super().__init__(goal, least)
-        self.wide, self.narrow = wide, narrow
-        self.penalty = 0.0
-        self.lifted = Lifted(0.0, 0.0, True)
+    wide: float = 8.0
+    narrow: float = 0.5
+    penalty: float = field(default=0.0, init=False)
+    lifted: Lifted = field(default=Lifted(0.0, 0.0, True), init=False)
 
     def _refresh(self, seen: RefreshBatch, scale: tuple[float, float], progress: float) -> None:
         width = self.wide * (self.narrow / self.wide) ** progress
@@ -384,25 +382,19 @@ _STEP = 0.1
 """Of s; each row's own Adam, projected onto [0, 1]."""
 
 
+@dataclass(eq=False)
 class JointPenalty(Loss):
     """The exact penalty function (3.30), with s by Adam beside the model ("ero-adam")."""
 
     scheduled = True
+    reformulation: str = "inequality"
+    scale: str = "paper"
+    regularised: bool = True
 
-    def __init__(
-        self,
-        goal: Tradeoff,
-        n_rows: int,
-        reformulation: str = "inequality",
-        scale: str = "paper",
-        regularised: bool = True,
-    ) -> None:
-        super().__init__(goal)
-        self.reformulation, self.scale, self.regularised = reformulation, scale, regularised
-        self.s = np.full(n_rows, 0.5)
-        self.first, self.second = np.zeros(n_rows), np.zeros(n_rows)
-        self.steps = np.zeros(n_rows)
-        self.multipliers = np.ones(n_rows)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.s, self.multipliers = np.full(self.n_rows, 0.5), np.ones(self.n_rows)
+        self.first, self.second, self.steps = np.zeros((3, self.n_rows))
         self.round, self.by_s = 0, (0.0, 0.0)
 
     # ------------------------------------------------------------------ the outer loop
@@ -511,12 +503,7 @@ class Stage:
 
 def _cross_entropy(balanced: bool) -> Stage:
     name = "balanced cross-entropy" if balanced else "cross-entropy"
-    return Stage(name, lambda goal, least, n: CrossEntropyLoss(goal, least, balanced), "zero")
-
-
-def _sigmoid(t: float) -> Stage:
-    name = f"sigmoid, T = {t:g}"
-    return Stage(name, lambda goal, least, n: SigmoidLoss(goal, least, t), "centred")
+    return Stage(name, partial(CrossEntropyLoss, balanced=balanced), "zero")
 
 
 def stages_of(solver: Solver, narrow: float = 0.1) -> tuple[Stage, ...]:
@@ -528,33 +515,26 @@ def stages_of(solver: Solver, narrow: float = 0.1) -> tuple[Stage, ...]:
     return (_cross_entropy(balanced), *_own(solver, narrow))
 
 
-def _own(solver: Solver, narrow: float) -> Iterator[Stage]:
+def _own(solver: Solver, narrow: float) -> list[Stage]:
     """The descents after cross-entropy; none of cross-entropy alone."""
     match solver:
         case solvers.Profiled():
-            yield Stage(
-                "profiled threshold",
-                lambda goal, least, n: ProfiledLoss(goal, least, narrow=narrow),
-            )
+            return [Stage("profiled threshold", partial(ProfiledLoss, narrow=narrow))]
         case solvers.Lagrangian(rates=rates):
-            yield Stage(
-                f"Lagrangian, {rates} rates",
-                lambda goal, least, n: LagrangianLoss(goal, least, rates),
-            )
+            return [Stage(f"Lagrangian, {rates} rates", partial(LagrangianLoss, rates=rates))]
         case solvers.Sigmoid(temperature=given):
-            for t in (1.0, 5.0) if given is None else (float(given),):
-                yield _sigmoid(t)
+            return [
+                Stage(f"sigmoid, T = {t:g}", partial(SigmoidLoss, temperature=t), "centred")
+                for t in ((1.0, 5.0) if given is None else (float(given),))
+            ]
         case solvers.Ero():
-            yield Stage(
-                "exact penalty, s in closed form",
-                lambda goal, least, n: ExactPenalty(goal, least),
-                narrows=True,
+            return [Stage("exact penalty, s in closed form", ExactPenalty, narrows=True)]
+        case solvers.EroAdam(reformulation=form, penalty_scale=scale):
+            joint = partial(
+                JointPenalty,
+                reformulation=form,
+                scale=scale,
+                regularised=solver.logit_regularization,
             )
-        case solvers.EroAdam() as s:
-            yield Stage(
-                "exact penalty, s by Adam",
-                lambda goal, least, n: JointPenalty(
-                    goal, n, s.reformulation, s.penalty_scale, s.logit_regularization
-                ),
-                rate=0.1,
-            )
+            return [Stage("exact penalty, s by Adam", joint, rate=0.1)]
+    return []

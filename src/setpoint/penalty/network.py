@@ -69,11 +69,6 @@ class Order:
             rows = np.concatenate([rare, rows[self.positive[rows] != kind]])
         return rows
 
-    @property
-    def n_refresh_rows(self) -> int:
-        """About how many those are."""
-        return len(self.positive) if self.all_seen else min(len(self.positive), _MOST_SEEN)
-
     @cached_property
     def _rare(self) -> dict[bool, Rows]:
         classes = {True: np.flatnonzero(self.positive), False: np.flatnonzero(~self.positive)}
@@ -277,7 +272,9 @@ class _NetworkDescent:
         if every is not None:
             return every
         least = max(min(_LEAST_STEPS, self.n_steps // _REFRESHES), 1)
-        return max(least, self.order.n_refresh_rows // _ROWS_A_STEP)
+        n_rows = len(self.last)
+        n_seen = n_rows if self.order.all_seen else min(n_rows, _MOST_SEEN)
+        return max(least, n_seen // _ROWS_A_STEP)
 
     def seen(self, rows: Rows | slice) -> RefreshBatch:
         """Their last scores."""

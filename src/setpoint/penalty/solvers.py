@@ -268,23 +268,14 @@ def _hopeful(
     return out
 
 
-@kernel()
 def _rows_of(
     bins: NDArray[np.int16], sums: Floats, hopeful: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
     """The rows of some bins, of the first that has any, and of the next ones that have."""
-    wanted = np.zeros(hopeful.size, np.bool_)
-    before = True
-    for k in range(hopeful.size):
-        if sums[k, 4] > 0.0:
-            wanted[k] = hopeful[k] or before
-            before = hopeful[k]
-    out = np.empty(bins.size, np.int64)
-    n = 0
-    for i in range(bins.size):
-        out[n] = i
-        n += wanted[bins[i]]
-    return out[:n]
+    filled = np.flatnonzero(sums[:, 4] > 0.0)
+    wanted = np.zeros(len(hopeful), np.bool_)
+    wanted[filled] = hopeful[filled] | np.append(True, hopeful[filled[:-1]])
+    return np.flatnonzero(wanted[bins])
 
 
 @kernel()

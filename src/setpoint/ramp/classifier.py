@@ -35,7 +35,6 @@ from setpoint.program import link
 from setpoint.ramp.problem import Problem
 from setpoint.ramp.selection import (
     RampTraining,
-    ScoreFeature,
     aligned,
     naming,
     norm_factor,
@@ -80,13 +79,6 @@ def _share(count: int, total: int) -> int:
     return min(count, max(_MOST * count // total, 1000))
 
 
-def of_score(n_features: int, cut: float) -> Floats:
-    """The deployed model itself, its score being the last of the features."""
-    w = np.zeros(n_features + 1)
-    w[-2], w[-1] = 1.0, -cut
-    return w
-
-
 def normed(w: Floats, X: Any, weight: Floats | None = None) -> Floats:
     """The same decisions with scores of which half lie within 1/2 of 0."""
     far = np.abs(linear_scores(X, w))
@@ -102,17 +94,6 @@ def normed(w: Floats, X: Any, weight: Floats | None = None) -> Floats:
 
 _TOL = 1e-3
 """Where the user sets none."""
-
-
-def with_score(features: Any, score: ScoreFeature | None, X: Any) -> Any:
-    """Features with the deployed model's score as the last, where there is one."""
-    if score is None:
-        return features
-    column = score.values(X)[:, None]
-    if sparse.issparse(features):
-        both: Any = [features, sparse.csr_matrix(column)]
-        return sparse.hstack(both).tocsr()
-    return np.hstack([features, column])
 
 
 def prepare(
@@ -154,7 +135,9 @@ def train(
     """Find the model, beside those that were there before; a limit or Ctrl-C ends it early."""
     seed, solver, score = data.key % 2**32, data.solver, estimator.score_feature_
     rng = np.random.default_rng(seed)
-    deployed = None if score is None else of_score(problem.X.shape[1], score.cut * factor)
+    deployed = None
+    if score is not None:  # the last of the features
+        deployed = np.append(np.zeros(problem.X.shape[1] - 1), [1.0, -(score.cut * factor)])
     start = _start(estimator.start, problem, main, deployed, rng)
     tol = _TOL if data.limits.tol is None else data.limits.tol
     how: dict[str, Any] = {"tol": tol, "drawn": estimator.randomized, "limits": limits}
@@ -355,7 +338,14 @@ class RampClassifier(TrainedClassifier):
         return training
 
     def _transformed(self, features: Any, X: Any) -> Any:
-        return with_score(super()._transformed(features, X), self.score_feature_, X)
+        features = super()._transformed(features, X)
+        if self.score_feature_ is None:
+            return features
+        column = self.score_feature_.values(X)[:, None]
+        if sparse.issparse(features):
+            both: Any = [features, sparse.csr_matrix(column)]
+            return sparse.hstack(both).tocsr()
+        return np.hstack([features, column])
 
     def _datasets(self, datasets: Any, X: Any, column: str | None) -> dict[str, Dataset]:
         return aligned(datasets, column_names(X), column)

@@ -70,12 +70,9 @@ def accepted(z: Floats, kind: Codes, weight: Any, t: float, n_kinds: int, slope:
     return out
 
 
-@kernel()
-def weigh(slope: Floats, kind: Codes, weight: Any, price: Floats) -> None:
+def weigh(slope: Floats, kind: Codes, weight: Floats | None, price: Floats) -> None:
     """Multiply, in place, the slope of each row by its weight and the price of its kind."""
-    for i in range(len(slope)):
-        p = price[kind[i]]
-        slope[i] *= p if weight is None else weight[i] * p
+    slope *= price[kind] if weight is None else weight * price[kind]
 
 
 # --- A goal over the rates of a linear model: what is to be minimised -----------------------------

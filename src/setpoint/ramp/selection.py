@@ -216,8 +216,8 @@ class RampTraining(Training):
         constraints = [str(c) for c in self.program.constraints]
         blame = blame or {text: 1.0 / len(constraints) for text in constraints}
         who = f"no linear model was found that meets {'; '.join(blame)}"
-        if self.solved.stopped:
-            who = f"{self.solved.stopped}: {who} until then"
+        if self.solved.limits.stopped:
+            who = f"{self.solved.limits.stopped}: {who} until then"
         return not_found(error, who, "cut-offs", blame)
 
     def blame(self) -> dict[str, float]:

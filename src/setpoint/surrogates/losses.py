@@ -131,30 +131,23 @@ class Own(Term):
     def at(self, scores: Floats) -> tuple[Floats, Back]:
         """Losses at scores (n,), and the way back to rows."""
         part = slice(None) if self.rows is None else self.rows
-        f = np.array(scores[part])  # its own, whatever it does with them
+        f, who = np.array(scores[part]), f"`surrogates`: {self.names[0]}"  # scores of its own
         try:
             answer = self.function(f, self.true[part].copy(), self.weight[part].copy())
         except Exception as error:
             text = str(error).replace("`", "'")  # not arguments of setpoint
-            raise InputError(
-                f"`surrogates`: {self.names[0]} raised {type(error).__name__}: {text}"
-            ) from error
+            raise InputError(f"{who} raised {type(error).__name__}: {text}") from error
         if not isinstance(answer, tuple) or len(answer) != 2:
-            raise InputTypeError(
-                f"`surrogates`: {self.names[0]} returns (value, gradient), got a "
-                f"{type(answer).__name__}"
-            )
+            got = type(answer).__name__
+            raise InputTypeError(f"{who} returns (value, gradient), got a {got}")
         gradient = np.asarray(answer[1], np.float64)
         if gradient.shape != f.shape:
             raise InputError(
-                f"`surrogates`: {self.names[0]} was given {len(f)} scores and returned a gradient "
-                f"of shape {gradient.shape}"
+                f"{who} was given {len(f)} scores and returned a gradient of shape {gradient.shape}"
             )
         value = float(answer[0])
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
-            raise InputError(
-                f"`surrogates`: {self.names[0]} returned {value} or a gradient with NaN"
-            )
+            raise InputError(f"{who} returned {value} or a gradient with NaN")
         full = np.zeros(len(scores))
         full[part] = gradient
         return np.array([value]), lambda c: np.asarray(c[0] * full)
@@ -352,6 +345,7 @@ class TopLoss(Term):
 
 
 _RECALLS = (0.25, 0.5, 0.75)
+_SIDES = ("negatives", "positives")
 _RANKING = (PrecisionAtRecall, PrecisionAtK, PRBEP)
 _BY_NAME: dict[str, tuple[Any, ...]] = {
     **{name: (name,) for name in POINTWISE},
@@ -367,6 +361,10 @@ class RowGroup:
 
     name: str
     rows: NDArray[np.bool_]
+
+    def named(self, what: str) -> str:
+        """What is counted on it."""
+        return f"{what}, {self.name}" if self.name else what
 
     def take(self, index: NDArray[Any]) -> RowGroup:
         """The same among some of the rows."""
@@ -429,14 +427,8 @@ def groups_of(given: Any, sensitive_features: Any, X: Any, n_rows: int) -> list[
     )
     out = []
     for e in entries:
-        if isinstance(e, str):
-            levels, codes = columns[e].levels, columns[e].codes
-            out += [
-                RowGroup(f"{column_in_words(e)} = {value_in_words(v)}", codes == i)
-                for i, v in enumerate(levels)
-            ]
-        else:
-            out.append(_where(e, columns))
+        every = [{e: level} for level in columns[e].levels] if isinstance(e, str) else [e]
+        out += [_where(wanted, columns) for wanted in every]
     return out
 
 
@@ -446,19 +438,16 @@ def overlapping(groups: Sequence[RowGroup], rows: NDArray[Any]) -> bool:
 
 
 def _where(wanted: Mapping[str, Any], columns: Mapping[str, Column]) -> RowGroup:
-    rows = None
+    found, words = [], []
     for column, value in wanted.items():
         levels, codes = columns[column].levels, columns[column].codes
         if value not in levels:
             raise InputError(
                 f"`surrogate_groups`: no row has {column} = {value!r} ({nearest(value, levels)})"
             )
-        here = codes == levels.index(value)
-        rows = here if rows is None else rows & here
-    assert rows is not None
-    return RowGroup(
-        " and ".join(f"{column_in_words(c)} = {value_in_words(v)}" for c, v in wanted.items()), rows
-    )
+        found.append(codes == levels.index(value))
+        words.append(f"{column_in_words(column)} = {value_in_words(value)}")
+    return RowGroup(" and ".join(words), np.all(found, axis=0))
 
 
 def losses_on(
@@ -483,28 +472,17 @@ def losses_on(
     terms: list[Term] = []
     for kind in kinds:
         if isinstance(kind, str):
-            terms.append(_pointwise(kind, groups, true, w))
-            continue
-        for group in groups:
-            name = str(kind)
-            if not isinstance(kind, _RANKING):
-                name = getattr(kind, "__name__", type(kind).__name__)
-            name += f", {group.name}" if group.name else ""
-            if isinstance(kind, _RANKING):
-                terms.append(TopLoss((name,), kind, true, w * group.rows))
-            else:
-                rows = None if group.rows.all() else np.flatnonzero(group.rows)
-                terms.append(Own((name,), kind, rows, true, w))
+            parts = [(g, side) for g in groups for side in (1, 0)]
+            shares = [w * (g.rows & (true == side)) for g, side in parts]
+            names = [g.named(f"{kind} of {_SIDES[side]}") for g, side in parts]
+            sign = np.where(true == 1, 1.0, -1.0)
+            of_one = np.array([share / share.sum() for share in shares])
+            terms.append(Pointwise(tuple(names), kind, sign, of_one))
+        elif isinstance(kind, _RANKING):
+            terms += [TopLoss((g.named(str(kind)),), kind, true, w * g.rows) for g in groups]
+        else:
+            own = getattr(kind, "__name__", type(kind).__name__)
+            rows = [None if g.rows.all() else np.flatnonzero(g.rows) for g in groups]
+            pairs = zip(groups, rows, strict=True)
+            terms += [Own((g.named(own),), kind, some, true, w) for g, some in pairs]
     return Losses(terms)
-
-
-def _pointwise(
-    kind: str, groups: Sequence[RowGroup], true: NDArray[np.int64], w: Floats
-) -> Pointwise:
-    shares, names = [], []
-    for group in groups:
-        for side, word in ((1, "positives"), (0, "negatives")):
-            share = w * (group.rows & (true == side))
-            shares.append(share / share.sum())
-            names.append(f"{kind} of {word}" + (f", {group.name}" if group.name else ""))
-    return Pointwise(tuple(names), kind, np.where(true == 1, 1.0, -1.0), np.array(shares))

@@ -314,6 +314,32 @@ class Fold:
     first: Floats = field(default_factory=lambda: np.zeros(0))
     body: FrozenBody | None = None
 
+    def at(self, w: Floats) -> tuple[Floats, Back]:
+        """Surrogates (K,) of a model, and the way back from weights (K,) to rows."""
+        return self.losses.at(self.train.scores(w))
+
+    def descended(
+        self, start: Floats, of: Callable[[Floats], tuple[float, Floats]], iterations: int
+    ) -> Floats:
+        """The model (d + 1,) with less of what `of` gives of surrogates: a number, and slopes."""
+        back = self.at(start)[1]
+        each = np.ones(len(self.losses))
+        # The same decisions from smaller scores, where sigmoids of larger ones have no slope.
+        for _ in range(_HALVINGS):
+            if np.abs(back(each)).sum() > _FLAT * len(each):
+                break
+            start = start / 2.0
+            back = self.at(start)[1]
+
+        def function(w: Floats) -> tuple[float, Floats]:
+            u, back = self.at(w)
+            value, slopes = of(u)
+            return value, self.train.pull(back(slopes))
+
+        options: Any = {"maxiter": iterations, "maxcor": _MEMORY, "ftol": 1e-12, "gtol": 1e-10}
+        found = minimize(function, start, jac=True, method="L-BFGS-B", options=options)
+        return np.asarray(found.x)
+
 
 @dataclass(frozen=True, eq=False)
 class Sample:
@@ -370,13 +396,16 @@ class Sample:
 
     def stepped(self, models: Floats, step: Floats, iterations: int) -> tuple[Floats, Floats]:
         """Models whose surrogates have gone down by `step` (K,), as far as that can be."""
-        out = np.empty_like(models)
-        above = np.zeros(len(self.names))
+        out, above = np.empty_like(models), np.zeros(len(self.names))
         for i, fold in enumerate(self.folds):
-            u, back = fold.losses.at(fold.train.scores(models[i]))
-            target = u - step
-            out[i] = _projected(fold, _rescale_saturated(fold, models[i], back), target, iterations)
-            above += np.maximum(fold.losses.at(fold.train.scores(out[i]))[0] - target, 0.0)
+            target = fold.at(models[i])[0] - step
+
+            def excess(u: Floats, target: Floats = target) -> tuple[float, Floats]:
+                over = np.maximum(u - target, 0.0)
+                return float(over @ over) / 2.0, over
+
+            out[i] = fold.descended(models[i], excess, iterations)
+            above += np.maximum(fold.at(out[i])[0] - target, 0.0)
         if not above.any():
             above = np.maximum(step, 0.0)
         total = above.sum()
@@ -384,47 +413,12 @@ class Sample:
 
     def weighed(self, start: Floats, weights: Floats, iterations: int) -> Floats:
         """Models of the least weighted sum of the surrogates."""
-        out = np.empty_like(start)
-        for i, fold in enumerate(self.folds):
 
-            def total(w: Floats, fold: Fold = fold) -> tuple[float, Floats]:
-                u, back = fold.losses.at(fold.train.scores(w))
-                return float(weights @ u), fold.train.pull(back(weights))
+        def total(u: Floats) -> tuple[float, Floats]:
+            return float(weights @ u), weights
 
-            back = fold.losses.at(fold.train.scores(start[i]))[1]
-            out[i] = _minimized(total, _rescale_saturated(fold, start[i], back), iterations)
-        return out
-
-
-def _rescale_saturated(fold: Fold, w: Floats, back: Back) -> Floats:
-    """The same decisions from smaller scores, where sigmoids of larger ones have no slope."""
-    each = np.ones(len(fold.losses))
-    for _ in range(_HALVINGS):
-        if np.abs(back(each)).sum() > _FLAT * len(each):
-            break
-        w = w / 2.0
-        back = fold.losses.at(fold.train.scores(w))[1]
-    return w
-
-
-def _projected(fold: Fold, start: Floats, target: Floats, iterations: int) -> Floats:
-    def excess(w: Floats) -> tuple[float, Floats]:
-        u, back = fold.losses.at(fold.train.scores(w))
-        above = np.maximum(u - target, 0.0)
-        return float(above @ above) / 2.0, fold.train.pull(back(above))
-
-    return _minimized(excess, start, iterations)
-
-
-def _minimized(function: Any, start: Floats, iterations: int) -> Floats:
-    found = minimize(
-        function,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": iterations, "maxcor": _MEMORY, "ftol": 1e-12, "gtol": 1e-10},
-    )
-    return np.asarray(found.x)
+        pairs = zip(self.folds, start, strict=True)
+        return np.stack([fold.descended(first, total, iterations) for fold, first in pairs])
 
 
 # --- From what ``fit`` is given to the two samples: which rows train a model ----------------------
@@ -469,15 +463,8 @@ class SurrogateRows:
         if isinstance(self.module, str) and self.module == "linear":
             first, body = _logistic(X, true, weight, float(self.first.C)), None
         else:
-            body = fit_body(
-                self.module,
-                X,
-                true,
-                weight,
-                epochs=int(self.first.epochs),
-                device=self.first.device,
-                seed=self.seed,
-            )
+            how: Any = {"epochs": int(self.first.epochs), "device": self.first.device}
+            body = fit_body(self.module, X, true, weight, seed=self.seed, **how)
             first = body.head
         judged = None if held is None else self._matrix(held, body)
         return Fold(self._matrix(X, body), losses, judged, index, first, body)

@@ -108,11 +108,6 @@ class SearchPlan:
         return plan
 
     @property
-    def smooth(self) -> Any:
-        """Cut-offs over which the metric is averaged."""
-        return self.solver.smooth
-
-    @property
     def over_weights(self) -> bool:
         """Whether each evaluation trains a model, and there are no gradients."""
         return isinstance(self.solver, SurrogateWeights)
@@ -329,7 +324,7 @@ class SampleSearch:
                 return metric.sense * metric.sweep(scores, moving)
 
         return smoothed_threshold(
-            self.metered, f, metric.weight, smooth=self.plan.smooth, most=self.plan.cutoffs,
+            self.metered, f, metric.weight, smooth=self.plan.solver.smooth, most=self.plan.cutoffs,
             sweep=sweep,
         )  # fmt: skip
 
@@ -375,10 +370,10 @@ class SampleSearch:
         else:
             wanted = errors_wanted(len(self.sample.names))
             accepted = gain > wanted * error
-            why = (
-                f"the gain of {gain:.4g} is {'more' if accepted else 'not more'} than "
-                f"{_errors(wanted)}, {wanted * error:.4g}"
-            )
+            size = "one bootstrap standard error"
+            size = size if wanted == 1 else f"{wanted:.3g} bootstrap standard errors"
+            more = "more" if accepted else "not more"
+            why = f"the gain of {gain:.4g} is {more} than {size}, {wanted * error:.4g}"
         kept, row = (best, 0) if accepted else (baseline, 1)
         summary = AdaptiveSummary(
             baseline=self._baseline(cuts),
@@ -402,7 +397,7 @@ class SampleSearch:
     def _baseline(self, cuts: bool) -> str:
         """What the search is compared with, in words."""
         out = "logistic regression" if self.sample.folds[-1].body is None else "the network"
-        cut = "the best cut-off" if self.plan.smooth is None else "a smoothed cut-off"
+        cut = "the best cut-off" if self.plan.solver.smooth is None else "a smoothed cut-off"
         out += f" with {cut}" if cuts else ""
         metric = self.metered.metric
         if isinstance(metric, FormulaMetric) and metric.goal.constraints:
@@ -421,12 +416,6 @@ class SampleSearch:
             f"the model of all rows reaches {self.metered.metric.sense * gain:.4g} even on rows "
             "that it was trained on, so it is not the one that the folds' models speak for"
         )
-
-
-def _errors(wanted: float) -> str:
-    return (
-        "one bootstrap standard error" if wanted == 1 else f"{wanted:.3g} bootstrap standard errors"
-    )
 
 
 def _non_monotone(found: Differences) -> tuple[list[int], bool]:

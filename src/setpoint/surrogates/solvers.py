@@ -308,15 +308,11 @@ class WeightSearch(SurrogateSearch):
     start: str
     models: Floats
     most: int
-    _best: KeptModels | None = None
-
-    @property
-    def best(self) -> KeptModels | None:
-        """What has the largest gain so far, the first of equals."""
-        return self._best
+    best: KeptModels | None = None
+    """What has the largest gain so far, the first of equals."""
 
     def _run(self) -> None:
-        self._best = self._judged(self.models, self.start)
+        self.best = self._judged(self.models, self.start)
         k = len(self.sample.names)
         if k == 1:  # one model, and nothing to weigh
             self._loss(np.empty(0))
@@ -336,7 +332,7 @@ class WeightSearch(SurrogateSearch):
         weights = np.exp(np.append(logs, 0.0) - max(logs.max(initial=0.0), 0.0))
         weights /= weights.sum()
         found = self._judged(self.sample.weighed(self.models, weights, self.inner), self.start)
-        if self._best is None or found.gain > self._best.gain:
-            self._best = found
+        if self.best is None or found.gain > self.best.gain:
+            self.best = found
         self._note(found, weights)
         return -found.gain

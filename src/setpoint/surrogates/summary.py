@@ -12,7 +12,7 @@ import numpy as np
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import BlackBoxMetric, Expression, Goal, as_goal
-from setpoint.report import SIZE, Display, Facts, Picture, Section, cleaned, number, style
+from setpoint.report import SIZE, Display, Facts, Picture, Section, cleaned, number, plural, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -183,12 +183,19 @@ class AdaptiveSummary(Section):
         The metric was evaluated 1,612 times of 2,000 allowed.
         The search followed its gradient (interpolation) over 2 surrogates; best start: logistic.
         """
+        kept = "Accepted: the search's model" if self.accepted else "Not accepted: the baseline"
+        spent = plural(self.evaluations, "time")
+        spent += "" if self.budget is None else f" of {self.budget:,} allowed"
+        over = plural(len(self.surrogates), "surrogate")
+        how = f"followed its gradient ({self.gradient}) over {over}"
+        if self.search == "weights":
+            how = f"tried weights of {over}"
         out = [
             f"Baseline: {self.baseline} has {number(self.baseline_value)}.",
             f"Best model of the search: {number(self.best_value)}, {self._gain()}.",
-            f"{self._verdict()} {_sentence(self.why)}".rstrip(),
-            f"The metric was evaluated {self._evaluations()}.",
-            self._way(),
+            f"{kept} is what was returned. {_sentence(self.why)}".rstrip(),
+            f"The metric was evaluated {spent}.",
+            f"The search {how}; best start: {self.start}.",
         ]
         weights = self._weights()
         return [*out, weights] if weights else out
@@ -205,26 +212,6 @@ class AdaptiveSummary(Section):
             return f"{out} with an unknown standard error"
         out += f" with a standard error of {number(self.error)}"
         return f"{out}, from {self.n_bootstrap:,} draws of rows" if self.n_bootstrap else out
-
-    def _verdict(self) -> str:
-        if self.accepted:
-            return "Accepted: the search's model is what was returned."
-        return "Not accepted: the baseline is what was returned."
-
-    def _evaluations(self) -> str:
-        out = f"{self.evaluations:,} time{'' if self.evaluations == 1 else 's'}"
-        if self.budget is not None:
-            out += f" of {self.budget:,} allowed"
-        return out
-
-    def _way(self) -> str:
-        k = len(self.surrogates)
-        over = f"{k} surrogate{'' if k == 1 else 's'}"
-        if self.search == "weights":
-            how = f"The search tried weights of {over}"
-        else:
-            how = f"The search followed its gradient ({self.gradient}) over {over}"
-        return f"{how}; best start: {self.start}."
 
     def _weights(self) -> str:
         """The weighting at the best step, the largest first; "" where no step was better."""

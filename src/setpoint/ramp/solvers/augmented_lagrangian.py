@@ -65,11 +65,6 @@ class RampSearch:
         """What is kept; the last where nothing was."""
         return self.kept or self.path[-1]
 
-    @property
-    def stopped(self) -> str:
-        """What ended it early; "" where nothing did."""
-        return self.limits.stopped
-
     def solve(self) -> None:
         """From the beginning; once rows were moved, from where it stands."""
         raise NotImplementedError

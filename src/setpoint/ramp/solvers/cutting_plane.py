@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -202,21 +201,6 @@ _OF_MISSED = 0.02
 _MOST_CUTS = 300
 
 
-@dataclass(frozen=True)
-class Convex:
-    """Problem 3 solved."""
-
-    w: Floats
-    v: Floats
-    upper: float
-    lower: float
-    kept: list[Floats]
-    xi: Floats
-    n_cuts: int
-    n_passes: int
-    closed: bool
-
-
 def cutting_planes(
     majorizer: Majorizer,
     svm: SVM,
@@ -230,7 +214,7 @@ def cutting_planes(
     rng: np.random.Generator | None = None,
 ) -> Convex:
     """Maximise the dual of Problem 3 over multipliers in [0, cap]^m."""
-    search = _CutSearch(majorizer, min(cap, _FIRST_CAP))
+    search = Convex(majorizer, min(cap, _FIRST_CAP), xi)
     for w in known:
         search.cut(w)
     rng = rng or np.random.default_rng(0)
@@ -238,36 +222,35 @@ def cutting_planes(
         peak = search.mixed()
         gap = eps * max(1.0, abs(peak.value)) + _OF_MISSED * search.missed(peak)
         gap = max(gap, of_gain * (search.at_first() - peak.value))
-        closed = peak.value - search.lower <= gap
+        search.closed = peak.value - search.lower <= gap
         at_end = bool((peak.v >= _AT_END * search.model.cap).any())
-        if closed and at_end and search.model.cap < cap:
+        if search.closed and at_end and search.model.cap < cap:
             search.model.widen(min(cap, _WIDENING * search.model.cap))
             continue
-        if closed or len(search.weights) >= _MOST_CUTS:
-            break
+        if search.closed or len(search.weights) >= _MOST_CUTS:
+            return search.at(peak)
         v, height = peak.v, peak.value
         if chooser == "center":
             v, height = search.model.centre(search.lower, rng)
         a, c = majorizer.costs(v)
-        solved = svm.solve(a, c, xi, max(0.5 * gap, _SHARE * (height - search.lower)))
-        xi = solved.xi
+        solved = svm.solve(a, c, search.xi, max(0.5 * gap, _SHARE * (height - search.lower)))
+        search.xi = solved.xi
         search.n_passes += solved.n_passes
         search.lower = max(search.lower, solved.dual + majorizer.constant(v))
         search.cut(solved.w)
-    if xi is None:
-        xi = np.zeros(len(majorizer.problem.kind))
-    kept = [w for w, share in zip(search.weights, peak.shares, strict=True) if share > 0.0]
-    return Convex(
-        search.mixture(peak), peak.v, peak.value, search.lower, kept, xi,
-        len(search.weights), search.n_passes, closed,
-    )  # fmt: skip
 
 
-class _CutSearch:
-    """The cuts so far, the weights behind them and the best lower bound."""
+class Convex:
+    """Problem 3, as far as it is solved: cuts, the weights behind them, the best lower bound."""
 
-    def __init__(self, majorizer: Majorizer, cap: float) -> None:
-        self.majorizer = majorizer
+    w: Floats
+    v: Floats
+    upper: float
+    kept: list[Floats]
+    closed: bool
+
+    def __init__(self, majorizer: Majorizer, cap: float, xi: Floats | None) -> None:
+        self.majorizer, self.xi = majorizer, xi
         self.model = Hypograph(majorizer.n_constraints, cap)
         self.weights: list[Floats] = []
         # No hinge is below 0, so without any multiplier the constant is a lower bound.
@@ -281,6 +264,12 @@ class _CutSearch:
         self.model.add(*self.majorizer.cut(w))
         self.weights.append(w)
         self.n_passes += 1
+
+    def at(self, peak: Peak) -> Convex:
+        """Itself, with what the maximum says: the mixture, and the weights that it is of."""
+        self.w, self.v, self.upper = self.mixture(peak), peak.v, peak.value
+        self.kept = [w for w, share in zip(self.weights, peak.shares, strict=True) if share > 0.0]
+        return self
 
     def mixture(self, peak: Peak) -> Floats:
         return np.asarray(peak.shares @ np.array(self.weights))
@@ -394,7 +383,7 @@ class MajorizeMinimize(RampSearch):
         )
         self.w, self.multipliers = convex.w, convex.v
         self.xi, self.cuts = convex.xi, convex.kept
-        self.n_cuts += convex.n_cuts
+        self.n_cuts += len(convex.weights)
         self.n_passes += convex.n_passes + 4
         return convex
 

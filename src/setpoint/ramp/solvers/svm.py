@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -88,21 +88,15 @@ def primal_and_dual(z: Floats, xi: Floats, a: Floats, c: Floats) -> tuple[float,
     return primal, dual
 
 
-@kernel()
+def corners(z: Floats, a: Floats, c: Floats) -> Floats:
+    """The xi (N,) that scores put rows at."""
+    return np.where(z < -0.5, -c, np.where(z > 0.5, a, a - c))
+
+
 def undecided(z: Floats, xi: Floats, a: Floats, c: Floats, rows: Codes, near: float) -> Codes:
     """The rows whose xi may still move: those near a kink, and those not where z puts them."""
-    out = np.empty(len(rows), np.int64)
-    n = 0
-    for r in rows:
-        corner = a[r] - c[r]
-        if z[r] < -0.5:
-            corner = -c[r]
-        elif z[r] > 0.5:
-            corner = a[r]
-        if xi[r] != corner or abs(abs(z[r]) - 0.5) < near:
-            out[n] = r
-            n += 1
-    return out[:n]
+    free = (xi != corners(z, a, c)) | (np.abs(np.abs(z) - 0.5) < near)
+    return np.asarray(rows[free[rows]])
 
 
 # --- The SVM inside the cutting planes: hinges on both sides of each row --------------------------
@@ -180,13 +174,11 @@ class SVM:
         return Separated(w, primal, dual, xi, n_passes + round(visits / len(xi)))
 
     def _sweep(self, rows: Codes, w: Floats, xi: Floats, a: Floats, c: Floats) -> None:
-        order = self._rng.permutation(rows)
-        X = self.X
+        X, state = self.X, (self._rng.permutation(rows), w, xi, a, c, self._norms, self.lam)
         if self.sparse:
-            where = (X.data, X.indices, X.indptr)
-            sweep_sparse(*where, order, w, xi, a, c, self._norms, self.lam)
+            sweep_sparse(X.data, X.indices, X.indptr, *state)
         else:
-            sweep_dense(X, order, w, xi, a, c, self._norms, self.lam)
+            sweep_dense(X, *state)
 
     def _settled(self, w: Floats, few: Codes, xi: Floats, a: Floats, c: Floats) -> Floats:
         """Newton steps on the rows that a kink holds, which single steps settle but slowly."""
@@ -264,14 +256,14 @@ class SVM:
             n_passes += out.n_passes
             if out.primal - out.dual <= eps:
                 break
-        return Separated(out.w, out.primal, out.dual, out.xi, n_passes)
+        return replace(out, n_passes=n_passes)
 
     def _certified(
         self, w: Floats, xi: Floats, a: Floats, c: Floats, rows: Codes, eps: float
     ) -> Separated:
         """Dual variables for given weights: far from the kinks the scores say what they are."""
         z = linear_scores(self.X, w)
-        said = np.where(z < -0.5, -c, np.where(z > 0.5, a, a - c))
+        said = corners(z, a, c)
         xi = np.where(np.abs(np.abs(z) - 0.5) < _NEAR_SOLVED, xi, said)
         free = undecided(z, said, a, c, rows, _NEAR_SOLVED)
         own = self._pulled(xi)
