@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.goals import Const, Goal
 from setpoint.parameters import SATISFIED
-from setpoint.tables.notes import note, step, warnings_as_notes
 from setpoint.tables.roles import ColumnRoles, counted
+from setpoint.tables.rows import note, step, warnings_as_notes
 
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox

@@ -17,18 +17,19 @@ from numpy.typing import NDArray
 
 from setpoint.errors import InputError, InputTypeError, listed, nearest
 from setpoint.goals import Constraint, Goal, as_goal
-from setpoint.tables.kinds import TableError, needed
-from setpoint.tables.notes import note, step, warnings_as_notes
 from setpoint.tables.rows import (
     check_datasets,
     check_one_table,
     columns_named,
     labelled_rows,
+    note,
     note_reading,
     only_one_stdin,
     read,
+    step,
+    warnings_as_notes,
 )
-from setpoint.tables.table import Table, TableColumn, absent, conform, scores_of
+from setpoint.tables.table import Table, TableColumn, TableError, absent, conform, needed, scores_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -310,7 +311,7 @@ class FittedModel:
     ) -> dict[str, Any]:
         """What `predict` returns as columns of Arrow: those kept as they stood in the file."""
         from setpoint.inputs import Deployed
-        from setpoint.tables.profile import odd_rows
+        from setpoint.tables.features import odd_rows
 
         clf = self.classifier
         _check_room(clf, at_most, by)
@@ -401,7 +402,7 @@ class FittedModel:
     ) -> GoalReport:
         """Judge it by a table with labels."""
         from setpoint.blackbox import BlackBox
-        from setpoint.tables.profile import class_share_moved
+        from setpoint.tables.features import class_share_moved
 
         clf = self.classifier
         if isinstance(goal, BlackBox):

@@ -12,8 +12,8 @@ from setpoint.tables.table import TableColumn
 if TYPE_CHECKING:
     from setpoint.report import GoalReport
     from setpoint.tables.about import RowCounts
+    from setpoint.tables.fitting import SolverChoice
     from setpoint.tables.roles import ColumnRoles, TableRows
-    from setpoint.tables.settings import SolverChoice
 
 
 # --- A classifier of tables: what a model file of the shell holds ---------------------------------
