@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         explore_fit,
         goals_near,
         judged_on,
+        moved_goal,
         write_infeasible_page,
         write_page,
     )
@@ -24,16 +25,13 @@ if TYPE_CHECKING:
         tumours,
     )
     from setpoint.tables.files import FORMATS, CsvDialect, parquet_batches, read_table, write_rows
-    from setpoint.tables.fitted import CHECKED, columns_of_all, moved_goal
+    from setpoint.tables.fitted import CHECKED, columns_of_all
     from setpoint.tables.fitting import (
-        MODULES,
-        SURROGATES,
         Tables,
         fit_tables,
         read_tables,
-        training_solver,
     )
-    from setpoint.tables.model import TableModel
+    from setpoint.tables.model import MODULES, SURROGATES, TableModel, training_solver
     from setpoint.tables.roles import counted
     from setpoint.tables.rows import (
         LOG,
