@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from setpoint.tables import TableError, read_table
-from setpoint.tables import table as excel
+from setpoint.tables import files as excel
 
 
 def refused(data, match, name="a.csv", **options):

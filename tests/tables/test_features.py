@@ -12,9 +12,8 @@ from setpoint.tables import (
     kinds_of,
     learner_for,
     model_for,
-    unusable,
 )
-from setpoint.tables.features import DateParts
+from setpoint.tables.features import DateParts, unusable
 
 CLASSES = ("sklearn.naive_bayes.GaussianNB", "sklearn.svm.LinearSVC")
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.tables import TableColumn, TableError, read_table
-from setpoint.tables.kinds import MISSING
+from setpoint.tables.table import MISSING
 from thinning import thinned
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from setpoint.tables import suspects
-from setpoint.tables.profile import decides_alone, gives_away
+from setpoint.tables.features import decides_alone, gives_away
 
 RNG = np.random.default_rng(0)
 Y = pd.Series(np.where(RNG.random(600) < 0.3, "leaves", "stays"))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from setpoint.goals import Const, Goal
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.errors import InputError, InputTypeError, nearest
+from setpoint.goals import Const, Constraint, Goal
 from setpoint.parameters import SATISFIED
-from setpoint.tables.notes import note, step, warnings_as_notes
 from setpoint.tables.roles import ColumnRoles, counted
+from setpoint.tables.rows import note, step, warnings_as_notes
 
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox
@@ -18,6 +23,7 @@ if TYPE_CHECKING:
         NotCertifiable,
     )
     from setpoint.report import Header, OperatingPoints
+    from setpoint.rules import Rule
     from setpoint.search import Frontier, InfeasibleError
     from setpoint.tables.model import TableModel
     from setpoint.tables.table import Table
@@ -156,6 +162,21 @@ def about_model(fitted: TableModel) -> list[str]:
         names = [c.name for c in roles.decides_on]
         model.append(f"The rule may look at these beside the score: {_some(names)}")
     return model
+
+
+def model_inside(classifier: Any) -> str:
+    """The model that gives the scores, by its name."""
+    found = getattr(classifier, "estimator_", None)
+    if found is None:
+        module = getattr(classifier, "module", "linear")
+        names = {"linear": "a linear model", "mlp": "a network with three layers of 64"}
+        name = names.get(module) if isinstance(module, str) else None
+        return name or str(getattr(module, "__name__", type(module).__name__))
+    while hasattr(found, "steps"):
+        found = found.steps[-1][1]
+    choice = getattr(classifier, "choice_", None)
+    name = type(found).__name__
+    return name if choice is None else f"{name} ({choice.chosen}, chosen under the goal)"
 
 
 def _validated(fitted: TableModel) -> str:
@@ -325,3 +346,172 @@ def explore_fit(fitted: TableModel) -> Explorer:
     with warnings_as_notes(), step("counting what every cut-off does"):
         found: Explorer = fitted.classifier.explore(**apart)
     return found
+
+
+# --- Decisions as columns of a table --------------------------------------------------------------
+
+
+def in_columns(clf: Any, X: Any, posteriors: Any, scores: Any) -> dict[str, NDArray[Any]]:
+    """Columns of scores, and of shares where the rule draws."""
+    labels = np.asarray(clf.classes_).tolist()
+    out: dict[str, NDArray[Any]] = {}
+    if len(labels) > 2:
+        shown = clf.decision_function(X) if posteriors is None else posteriors
+        out |= {f"score_{label}": shown[:, i] for i, label in enumerate(labels)}
+    elif posteriors is not None:
+        out["score"] = posteriors[:, labels.index(clf.positive_)]
+    else:  # as the rule's threshold has it, for the positive class
+        out["score"] = scores
+    if clf.rule_.randomized:
+        shares = clf.decision_distribution(X)
+        answers = [*labels, clf._answers.defer_label] if clf._defers else labels
+        out |= {f"decision_{label}": shares[:, i] for i, label in enumerate(answers)}
+    return out
+
+
+def of_one_kind(values: Any) -> Any:
+    """Answers as a column of a file holds them: numbers beside the word for deferring are text."""
+    if values.dtype.kind != "O":
+        return values
+    each = {v: str(v).lower() if isinstance(v, bool) else str(v) for v in set(values.tolist())}
+    return values.map(each)
+
+
+# --- Room for so many rows of a table, in all or in each group ------------------------------------
+
+
+def check_room(clf: Any, at_most: Any, by: str | None) -> None:
+    """Refuse numbers that are none, and models that do not rank rows, before a table is read."""
+    from setpoint.estimators import check_at_most
+
+    if at_most is None:
+        if by is not None:
+            raise InputError("`by` names the groups that share no room; `at_most` says how much")
+        return
+    check_at_most(at_most, by is not None)
+    if len(clf.classes_) != 2:
+        raise InputError(
+            f"`at_most` is for two classes, and the model decides among {len(clf.classes_)}"
+        )
+    clf._ranked_class(None)
+
+
+def groups_of(table: Table, by: str) -> NDArray[Any]:
+    from setpoint.inputs import one_column
+
+    there = list(map(str, table.frame))
+    if by not in there:
+        raise InputError(f"`by`: {table.name} has no column {by!r} ({nearest(by, there)})")
+    return one_column(table.column(by), "by")
+
+
+def as_written(at_most: Any, groups: Any) -> Any:
+    """Room for groups that are named by text, where the column holds numbers or booleans."""
+    if not isinstance(at_most, Mapping):
+        return at_most
+    here = dict.fromkeys(value for value in groups.tolist() if not isinstance(value, str))
+    named = {str(value): value for value in here}
+    return {named.get(group, group): most for group, most in at_most.items()}
+
+
+def note_room(clf: Any, free: Any, decisions: Any, scores: Any, by: str | None) -> None:
+    """Say how many rows the rule accepts and how many of them stay so."""
+    accepted = free == clf.positive_
+    kept = accepted & (decisions == clf.positive_)
+    n, n_kept = int(accepted.sum()), int(kept.sum())
+    if n == n_kept:
+        return
+    where, least = f", by group of {by}," if by is not None else "", ""
+    if by is None and clf.rule_.score_columns is None and not clf.rule_.needs_segments:
+        least = f", with a score of at least {scores[kept].min():.6g}"
+    lost = ""
+    if clf.goal_report_.constraints:
+        lost = "; whether the goal's constraints hold for them was not counted"
+    note(
+        f"the rule decides {clf.positive_!r} for {n:,} of {len(free):,} rows, and the "
+        f"{n_kept:,} best{where} keep that{least}{lost}"
+    )
+
+
+# --- Where a rule is moved to: other bounds, another score, another rule --------------------------
+
+
+def rule_given(bounds: Sequence[str], line: float | None, rule: Rule | str | None) -> Rule | None:
+    """The rule to move to; None: the bounds say where."""
+    from setpoint.rules import Rule, RuleFormatError, Threshold
+
+    ways = {"bounds": bool(bounds), "line": line is not None, "rule": rule is not None}
+    named = [f"`{name}`" for name, given in ways.items() if given]
+    if not named:
+        raise InputError(
+            "say where the rule goes: `bounds`, such as 'precision >= 0.8', `line` or `rule`"
+        )
+    if len(named) > 1:
+        raise InputError(f"{' and '.join(named)} each move the rule: leave all but one out")
+    if line is not None:
+        if not math.isfinite(line):
+            raise InputError(f"`line` is a finite number, got {line}")
+        return Threshold(line)
+    if isinstance(rule, str):
+        try:
+            return Rule.from_json(rule)
+        except RuleFormatError as error:
+            raise InputError(f"`rule` is not a rule as JSON: {error}") from None
+    if rule is not None and not isinstance(rule, Rule):
+        raise InputTypeError(f"`rule` is a Rule, or one as JSON, found {type(rule).__name__}")
+    return rule
+
+
+def moved_goal(goal: Goal, bounds: Sequence[str]) -> Goal:
+    """A goal with other bounds, and without confidences, which only a fit can keep.
+
+    Examples
+    --------
+    >>> own = Goal.parse("maximize recall subject to precision >= 0.9 and predicted_rate <= 0.5")
+    >>> print(moved_goal(own, ["precision >= 0.8"]))
+    maximize recall subject to precision >= 0.8 and predicted_rate <= 0.5
+    """
+    constraints, sides = list(goal.constraints), set[tuple[str, str]]()
+    for text in bounds:
+        new = _constraint(goal, text)
+        if (str(new.lhs), new.relation) in sides:
+            raise InputError(f"`bounds`: {text!r} has a left side that was given a bound already")
+        sides.add((str(new.lhs), new.relation))
+        places = [
+            i
+            for i, c in enumerate(constraints)
+            if (str(c.lhs), c.relation) == (str(new.lhs), new.relation)
+        ]
+        if len(places) > 1:
+            raise InputError(
+                f"`bounds`: {text!r} has the left side of several constraints of the goal, "
+                f"{' and '.join(str(constraints[i]) for i in places)}; fit for the new goal instead"
+            )
+        if places:
+            constraints[places[0]] = new
+        else:
+            note(f"the goal had no such bound, so {new} is added to it")
+            constraints.append(new)
+    if any(c.confidence is not None for c in constraints):
+        note("the goal asks for a confidence, and a rule that is moved is not certified")
+        constraints = [replace(c, confidence=None) for c in constraints]
+    return replace(goal, constraints=tuple(constraints))
+
+
+def _constraint(goal: Goal, text: str) -> Constraint:
+    """A constraint from its text."""
+    if not any(sign in text for sign in (">=", "<=", "≥", "≤", " at ")):
+        raise InputError(
+            f"`bounds`: {text!r} is not a constraint; write its bound too, as in 'precision >= 0.8'"
+        )
+    found = Goal.parse(f"{goal.sense} {goal.objective} subject to {text}").constraints
+    if len(found) != 1:
+        raise InputError(
+            f"`bounds`: {text!r} is {len(found)} constraints; give them one by one"
+        )  # fmt: skip
+    if found[0].confidence is not None:
+        raise InputError(
+            f"`bounds`: {text!r} asks for a confidence, and a rule that is moved is not certified; "
+            "leave the confidence out, or fit for the new goal"
+        )
+    return found[0]

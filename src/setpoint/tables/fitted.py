@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,22 +12,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setpoint.errors import InputError, InputTypeError, listed, nearest
-from setpoint.goals import Constraint, Goal, as_goal
-from setpoint.tables.kinds import TableError, needed
-from setpoint.tables.notes import note, step, warnings_as_notes
+from setpoint.errors import InputError, listed
+from setpoint.goals import Goal, as_goal
+from setpoint.tables.about import (
+    as_written,
+    check_room,
+    groups_of,
+    in_columns,
+    model_inside,
+    moved_goal,
+    note_room,
+    of_one_kind,
+    rule_given,
+)
 from setpoint.tables.rows import (
     check_datasets,
     check_one_table,
     columns_named,
     labelled_rows,
+    note,
     note_reading,
     only_one_stdin,
     read,
+    step,
+    warnings_as_notes,
 )
-from setpoint.tables.table import Table, TableColumn, absent, conform, scores_of
+from setpoint.tables.table import Table, TableColumn, TableError, absent, conform, needed, scores_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,7 +174,7 @@ class FittedModel:
             },
             "family": report.search.family or clf._family,
             "solver": report.search.solver,
-            "model": _inside(clf),
+            "model": model_inside(clf),
             "columns": {column.name: column.kind for column in self.columns},
             "baseline": None if column is None else str(column) or None,
             "datasets": list(self.dataset_names),
@@ -310,10 +320,10 @@ class FittedModel:
     ) -> dict[str, Any]:
         """What `predict` returns as columns of Arrow: those kept as they stood in the file."""
         from setpoint.inputs import Deployed
-        from setpoint.tables.profile import odd_rows
+        from setpoint.tables.features import odd_rows
 
         clf = self.classifier
-        _check_room(clf, at_most, by)
+        check_room(clf, at_most, by)
         table = read(table, self.columns)
         if adapt:
             clf = self._adapted(table)
@@ -332,10 +342,10 @@ class FittedModel:
                 scores = clf._scores(X)
             free = decisions = clf._decided(X, scores)
             if at_most is not None:
-                groups = None if by is None else _groups_of(table, by)
-                room = clf._capacity(X, _as_written(at_most, groups), groups, None)
+                groups = None if by is None else groups_of(table, by)
+                room = clf._capacity(X, as_written(at_most, groups), groups, None)
                 decisions = clf._decide_batch(X, scores, room, 1)
-            out = {"prediction": decisions, **_shown(clf, X, posteriors, scores)}
+            out = {"prediction": decisions, **in_columns(clf, X, posteriors, scores)}
             odd = odd_rows(self, X, free)
         if clf._defers:
             n = int((decisions == clf._answers.defer_label).sum())
@@ -344,7 +354,7 @@ class FittedModel:
         if odd:
             note(f"{table.name}: {odd}")
         if at_most is not None:
-            _note_room(clf, free, decisions, out.get("score"), by)
+            note_room(clf, free, decisions, out.get("score"), by)
         for name in kept:
             if name in out:
                 raise InputError(
@@ -354,7 +364,7 @@ class FittedModel:
         pa = needed("pyarrow")
         columns = {name: table.column(name) for name in kept}
         frame = needed("pandas").DataFrame(out)
-        arrays = {str(name): pa.array(_of_one_kind(frame[name])) for name in frame}
+        arrays = {str(name): pa.array(of_one_kind(frame[name])) for name in frame}
         return columns | {name: pa.chunked_array([array]) for name, array in arrays.items()}
 
     def _adapted(self, table: Table) -> Any:
@@ -401,7 +411,7 @@ class FittedModel:
     ) -> GoalReport:
         """Judge it by a table with labels."""
         from setpoint.blackbox import BlackBox
-        from setpoint.tables.profile import class_share_moved
+        from setpoint.tables.features import class_share_moved
 
         clf = self.classifier
         if isinstance(goal, BlackBox):
@@ -557,7 +567,7 @@ class FittedModel:
         from setpoint.search import InfeasibleError
 
         bounds = [bounds] if isinstance(bounds, str) else bounds
-        chosen, own = _rule_given(bounds, line, rule), self.rule_goal
+        chosen, own = rule_given(bounds, line, rule), self.rule_goal
         if own.is_blackbox:
             raise InputError(
                 f"the goal is a metric without a formula, {own.objective}, whose rule cannot be "
@@ -684,187 +694,3 @@ def columns_of_all(models: Sequence[FittedModel]) -> tuple[TableColumn, ...]:
             kinds.setdefault(column.name, set()).add(column.kind)
     every = {c.name: c for model in models for c in model.columns}
     return tuple(c for name, c in every.items() if len(kinds[name]) == 1)
-
-
-def _inside(classifier: Any) -> str:
-    """The model that gives the scores, by its name."""
-    found = getattr(classifier, "estimator_", None)
-    if found is None:
-        module = getattr(classifier, "module", "linear")
-        names = {"linear": "a linear model", "mlp": "a network with three layers of 64"}
-        name = names.get(module) if isinstance(module, str) else None
-        return name or str(getattr(module, "__name__", type(module).__name__))
-    while hasattr(found, "steps"):
-        found = found.steps[-1][1]
-    choice = getattr(classifier, "choice_", None)
-    name = type(found).__name__
-    return name if choice is None else f"{name} ({choice.chosen}, chosen under the goal)"
-
-
-# --- Decisions as columns of a table --------------------------------------------------------------
-
-
-def _shown(clf: Any, X: Any, posteriors: Any, scores: Any) -> dict[str, NDArray[Any]]:
-    """Columns of scores, and of shares where the rule draws."""
-    labels = np.asarray(clf.classes_).tolist()
-    out: dict[str, NDArray[Any]] = {}
-    if len(labels) > 2:
-        shown = clf.decision_function(X) if posteriors is None else posteriors
-        out |= {f"score_{label}": shown[:, i] for i, label in enumerate(labels)}
-    elif posteriors is not None:
-        out["score"] = posteriors[:, labels.index(clf.positive_)]
-    else:  # as the rule's threshold has it, for the positive class
-        out["score"] = scores
-    if clf.rule_.randomized:
-        shares = clf.decision_distribution(X)
-        answers = [*labels, clf._answers.defer_label] if clf._defers else labels
-        out |= {f"decision_{label}": shares[:, i] for i, label in enumerate(answers)}
-    return out
-
-
-def _of_one_kind(values: Any) -> Any:
-    """Answers as a column of a file holds them: numbers beside the word for deferring are text."""
-    if values.dtype.kind != "O":
-        return values
-    each = {v: str(v).lower() if isinstance(v, bool) else str(v) for v in set(values.tolist())}
-    return values.map(each)
-
-
-# --- Room for so many rows of a table, in all or in each group ------------------------------------
-
-
-def _check_room(clf: Any, at_most: Any, by: str | None) -> None:
-    """Refuse numbers that are none, and models that do not rank rows, before a table is read."""
-    from setpoint.estimators import check_at_most
-
-    if at_most is None:
-        if by is not None:
-            raise InputError("`by` names the groups that share no room; `at_most` says how much")
-        return
-    check_at_most(at_most, by is not None)
-    if len(clf.classes_) != 2:
-        raise InputError(
-            f"`at_most` is for two classes, and the model decides among {len(clf.classes_)}"
-        )
-    clf._ranked_class(None)
-
-
-def _groups_of(table: Table, by: str) -> NDArray[Any]:
-    from setpoint.inputs import one_column
-
-    there = list(map(str, table.frame))
-    if by not in there:
-        raise InputError(f"`by`: {table.name} has no column {by!r} ({nearest(by, there)})")
-    return one_column(table.column(by), "by")
-
-
-def _as_written(at_most: Any, groups: Any) -> Any:
-    """Room for groups that are named by text, where the column holds numbers or booleans."""
-    if not isinstance(at_most, Mapping):
-        return at_most
-    here = dict.fromkeys(value for value in groups.tolist() if not isinstance(value, str))
-    named = {str(value): value for value in here}
-    return {named.get(group, group): most for group, most in at_most.items()}
-
-
-def _note_room(clf: Any, free: Any, decisions: Any, scores: Any, by: str | None) -> None:
-    """Say how many rows the rule accepts and how many of them stay so."""
-    accepted = free == clf.positive_
-    kept = accepted & (decisions == clf.positive_)
-    n, n_kept = int(accepted.sum()), int(kept.sum())
-    if n == n_kept:
-        return
-    where, least = f", by group of {by}," if by is not None else "", ""
-    if by is None and clf.rule_.score_columns is None and not clf.rule_.needs_segments:
-        least = f", with a score of at least {scores[kept].min():.6g}"
-    lost = ""
-    if clf.goal_report_.constraints:
-        lost = "; whether the goal's constraints hold for them was not counted"
-    note(
-        f"the rule decides {clf.positive_!r} for {n:,} of {len(free):,} rows, and the "
-        f"{n_kept:,} best{where} keep that{least}{lost}"
-    )
-
-
-# --- Where a rule is moved to: other bounds, another score, another rule --------------------------
-
-
-def _rule_given(bounds: Sequence[str], line: float | None, rule: Rule | str | None) -> Rule | None:
-    """The rule to move to; None: the bounds say where."""
-    from setpoint.rules import Rule, RuleFormatError, Threshold
-
-    ways = {"bounds": bool(bounds), "line": line is not None, "rule": rule is not None}
-    named = [f"`{name}`" for name, given in ways.items() if given]
-    if not named:
-        raise InputError(
-            "say where the rule goes: `bounds`, such as 'precision >= 0.8', `line` or `rule`"
-        )
-    if len(named) > 1:
-        raise InputError(f"{' and '.join(named)} each move the rule: leave all but one out")
-    if line is not None:
-        if not math.isfinite(line):
-            raise InputError(f"`line` is a finite number, got {line}")
-        return Threshold(line)
-    if isinstance(rule, str):
-        try:
-            return Rule.from_json(rule)
-        except RuleFormatError as error:
-            raise InputError(f"`rule` is not a rule as JSON: {error}") from None
-    if rule is not None and not isinstance(rule, Rule):
-        raise InputTypeError(f"`rule` is a Rule, or one as JSON, found {type(rule).__name__}")
-    return rule
-
-
-def moved_goal(goal: Goal, bounds: Sequence[str]) -> Goal:
-    """A goal with other bounds, and without confidences, which only a fit can keep.
-
-    Examples
-    --------
-    >>> own = Goal.parse("maximize recall subject to precision >= 0.9 and predicted_rate <= 0.5")
-    >>> print(moved_goal(own, ["precision >= 0.8"]))
-    maximize recall subject to precision >= 0.8 and predicted_rate <= 0.5
-    """
-    constraints, sides = list(goal.constraints), set[tuple[str, str]]()
-    for text in bounds:
-        new = _constraint(goal, text)
-        if (str(new.lhs), new.relation) in sides:
-            raise InputError(f"`bounds`: {text!r} has a left side that was given a bound already")
-        sides.add((str(new.lhs), new.relation))
-        places = [
-            i
-            for i, c in enumerate(constraints)
-            if (str(c.lhs), c.relation) == (str(new.lhs), new.relation)
-        ]
-        if len(places) > 1:
-            raise InputError(
-                f"`bounds`: {text!r} has the left side of several constraints of the goal, "
-                f"{' and '.join(str(constraints[i]) for i in places)}; fit for the new goal instead"
-            )
-        if places:
-            constraints[places[0]] = new
-        else:
-            note(f"the goal had no such bound, so {new} is added to it")
-            constraints.append(new)
-    if any(c.confidence is not None for c in constraints):
-        note("the goal asks for a confidence, and a rule that is moved is not certified")
-        constraints = [replace(c, confidence=None) for c in constraints]
-    return replace(goal, constraints=tuple(constraints))
-
-
-def _constraint(goal: Goal, text: str) -> Constraint:
-    """A constraint from its text."""
-    if not any(sign in text for sign in (">=", "<=", "≥", "≤", " at ")):
-        raise InputError(
-            f"`bounds`: {text!r} is not a constraint; write its bound too, as in 'precision >= 0.8'"
-        )
-    found = Goal.parse(f"{goal.sense} {goal.objective} subject to {text}").constraints
-    if len(found) != 1:
-        raise InputError(
-            f"`bounds`: {text!r} is {len(found)} constraints; give them one by one"
-        )  # fmt: skip
-    if found[0].confidence is not None:
-        raise InputError(
-            f"`bounds`: {text!r} asks for a confidence, and a rule that is moved is not certified; "
-            "leave the confidence out, or fit for the new goal"
-        )
-    return found[0]

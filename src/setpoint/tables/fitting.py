@@ -1,4 +1,4 @@
-"""The fit of a table model: tables read and checked, split, fitted and judged."""
+"""The fit of a table model: settings, tables read and checked, split, fitted and judged."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from setpoint.errors import InputError, nearest
 from setpoint.goals import Goal, as_goal
 from setpoint.parameters import is_number
-from setpoint.search import INTERRUPTED
 from setpoint.tables.about import RowCounts, about_fit, noted_suspects
-from setpoint.tables.notes import go_on, note, step, warnings_as_notes
+from setpoint.tables.model import AUTO, SolverChoice, check_goal, choose_solver, promise_of
 from setpoint.tables.roles import (
     ColumnRoles,
     HoldoutSplit,
@@ -30,18 +31,21 @@ from setpoint.tables.rows import (
     check_folds,
     check_positive,
     classes_in,
+    go_on,
     label_of,
     labelled_rows,
+    note,
     note_reading,
     only_one_stdin,
     read,
+    step,
+    warnings_as_notes,
 )
-from setpoint.tables.settings import AUTO, SolverChoice, check_goal, choose_solver, promise_of
+from setpoint.tables.table import Table, TableError, labels_of
 
 if TYPE_CHECKING:
     from setpoint.report import GoalReport
     from setpoint.tables.model import TableModel
-    from setpoint.tables.table import Table
 
 
 # --- The classifier of the family that was asked for, and its fit ---------------------------------
@@ -56,7 +60,7 @@ def classifier_for(asked: TableModel, roles: ColumnRoles, X: Any, pos_label: Any
     }  # fmt: skip
     if choice.family == "plugin":
         from setpoint.plugin import PlugInClassifier
-        from setpoint.tables import auto_model_for, model_for
+        from setpoint.tables.features import auto_model_for, model_for
 
         seed = asked.random_state
         if choice.model == AUTO:
@@ -73,7 +77,7 @@ def classifier_for(asked: TableModel, roles: ColumnRoles, X: Any, pos_label: Any
             randomized="auto" if asked.randomized else False,
             **common,
         )
-    from setpoint.tables import transformer_for
+    from setpoint.tables.features import transformer_for
 
     common["preprocessor"] = transformer_for(X, roles.features)
     if choice.family == "penalty":
@@ -148,7 +152,7 @@ class Tables:
 
 def fit_tables(model: TableModel, read: Tables) -> None:
     """Split, fit and judge."""
-    from setpoint.tables import profile_of
+    from setpoint.tables.features import profile_of
 
     choice = model.choice
     with step("preparing the columns"):
@@ -182,6 +186,8 @@ def fit_tables(model: TableModel, read: Tables) -> None:
 
 def _fitted(classifier: Any, choice: SolverChoice, split: _Split, chose: str) -> GoalReport:
     """Fit, and the report on the rows that the rule was chosen on."""
+    from setpoint.search import INTERRUPTED
+
     measured = None if split.second is None else split.second.fitted
     with step(_DOES[choice.trains]):
         with warnings_as_notes(chose) as notes, _time_enough(), redirect_stdout(sys.stderr):
@@ -240,10 +246,6 @@ class _Split:
     @classmethod
     def of(cls, asked: TableModel, read: Tables) -> _Split:
         """The tables as classifiers take them, checked and split."""
-        import numpy as np
-
-        from setpoint.tables import TableError, labels_of
-
         table, roles, choice, goal = read.table, read.roles, asked.choice, read.goal
         looking = {c.name: "the rule" for c in roles.decides_on}
         looking |= dict.fromkeys(roles.grouped, "`surrogate_groups`")
@@ -456,7 +458,7 @@ def _check(asked: TableModel) -> None:
 
 def _check_estimator(name: str | None) -> None:
     """Know before a table is read that there is no such estimator."""
-    from setpoint.tables import LEARNERS, learner_for
+    from setpoint.tables.features import LEARNERS, learner_for
 
     if name is not None and name not in (AUTO, *LEARNERS):
         learner_for(name)

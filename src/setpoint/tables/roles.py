@@ -6,18 +6,26 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from setpoint.errors import InputError, nearest
 from setpoint.goals import Goal, Label, Other
-from setpoint.tables.notes import note
-from setpoint.tables.rows import columns_named, value_named
+from setpoint.tables.rows import columns_named, note, value_named
+from setpoint.tables.table import (
+    Table,
+    TableColumn,
+    TableError,
+    absent,
+    conform,
+    kinds_of,
+    labels_of,
+    scores_of,
+)
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from setpoint.blackbox import BlackBox
     from setpoint.tables.model import TableModel
-    from setpoint.tables.table import Table, TableColumn
 
 
 # --- The rows of a table as a classifier and a goal take them -------------------------------------
@@ -83,8 +91,6 @@ def rows_of(
     deployed_apart: bool = False,
 ) -> TableRows:
     """A table as the classifier and the goal take it."""
-    from setpoint.tables import conform, labels_of, scores_of
-
     needs = goal.needs
     y = None
     if dataset is None or dataset in needs.labels:
@@ -140,8 +146,6 @@ def check_threshold(scores: Any, threshold: float, name: str) -> None:
 
 def kind_by_goal(name: str, goal: Goal, table: Table) -> TableColumn:
     """The kind of a column that the goal looks at: text where the goal writes text."""
-    from setpoint.tables import TableColumn, TableError, absent, kinds_of
-
     if name not in table.frame:
         raise TableError(absent(table, [name]))
     values = {v for v in _values_of(name, goal) if not isinstance(v, Other)}
@@ -192,11 +196,9 @@ def values_of(table: Table, goal: Goal, dataset: str | None = None) -> tuple[Tab
     >>> values_of(Table("a.csv", pd.DataFrame({"amount": [3.5, -2]})), goal)
     Traceback (most recent call last):
     ...
-    setpoint.tables.kinds.TableError: a.csv: column 'amount', row 2: -2 is below 0, and the \
+    setpoint.tables.table.TableError: a.csv: column 'amount', row 2: -2 is below 0, and the \
 goal weighs rows by it
     """
-    from setpoint.tables import TableColumn, TableError, absent
-
     out = []
     for name, weighs in goal.needs.measures.get(dataset, {}).items():
         if name not in table.frame:
@@ -268,7 +270,7 @@ def find_roles(
     table: Table, goal: Goal, asked: TableModel, others: Sequence[Table] = ()
 ) -> ColumnRoles:
     """What each column is used for."""
-    from setpoint.tables import kinds_of, unusable
+    from setpoint.tables.features import unusable
 
     there = [str(name) for name in table.frame]
     target = asked.target
@@ -330,8 +332,6 @@ def find_metric_columns(
     metric: BlackBox, table: Table, known: Sequence[TableColumn] = ()
 ) -> tuple[TableColumn, ...]:
     """The columns that a metric asks for."""
-    from setpoint.tables import kinds_of
-
     kinds = {c.name: c for c in known}
     for name in metric.columns:
         if name not in table.frame:
@@ -351,7 +351,6 @@ def find_metric_columns(
 def _surrogate_groups(table: Table, asked: TableModel) -> tuple[str | dict[str, Any], ...]:
     """Columns, and values of columns as the table has them."""
     from setpoint.inputs import MOST_LEVELS
-    from setpoint.tables import conform, kinds_of
 
     option = "surrogate_groups"
     there = [str(name) for name in table.frame]
@@ -384,8 +383,6 @@ def _surrogate_groups(table: Table, asked: TableModel) -> tuple[str | dict[str, 
 
 def _scores(table: Table, asked: TableModel, taken: Collection[str]) -> TableColumn:
     """The column of the deployed model's scores."""
-    from setpoint.tables import kinds_of
-
     name = asked.baseline
     assert name is not None
     if name == asked.target:
@@ -487,8 +484,6 @@ def held_by(by: Any, asked: TableModel) -> NDArray[np.bool_]:
     >>> held_by(days, TableModel("f1", target="y", test_by="day")).tolist()
     [False, True, False, False]
     """
-    import numpy as np
-
     n_gone = int(by.isna().sum())
     if n_gone:
         raise InputError(
@@ -532,8 +527,6 @@ def _beside(
     part: TableRows, earlier: Mapping[str, HoldoutSplit], asked: TableModel
 ) -> tuple[HoldoutSplit, list[str]]:
     """A data set in two, and the names of the tables that share rows with it."""
-    import numpy as np
-
     held = np.zeros(part.n_rows, dtype=bool)
     left = np.ones(part.n_rows, dtype=bool)
     among = []
@@ -555,7 +548,6 @@ def _beside(
 
 def _drawn(y: Any, n_rows: int, asked: TableModel, name: str | None) -> NDArray[np.bool_]:
     """Which rows are held out; none where a data set is too small for that."""
-    import numpy as np
     from sklearn.model_selection import train_test_split
 
     held = np.zeros(n_rows, dtype=bool)
@@ -592,7 +584,6 @@ def _drawn(y: Any, n_rows: int, asked: TableModel, name: str | None) -> NDArray[
 
 def _twins(part: TableRows, other: TableRows) -> NDArray[np.int64]:
     """For each row the same one in another table; -1 where it has none."""
-    import numpy as np
     import pandas as pd
 
     out = np.full(part.n_rows, -1, dtype=np.int64)
@@ -609,7 +600,6 @@ def _twins(part: TableRows, other: TableRows) -> NDArray[np.int64]:
 
 def _keys(part: TableRows, other: TableRows, with_labels: bool) -> NDArray[np.uint64]:
     """A number for each row, the same for the same rows."""
-    import numpy as np
     import pandas as pd
 
     columns = [part.X[name] for name in part.X]
@@ -624,8 +614,6 @@ def _keys(part: TableRows, other: TableRows, with_labels: bool) -> NDArray[np.ui
 
 def _plain(column: Any) -> Any:
     """A column as numbers or as text, whatever of both it was read as."""
-    import numpy as np
-
     kind = getattr(column.dtype, "kind", "O")
     if kind in "biuf":
         return column.to_numpy(dtype=np.float64, na_value=np.nan) + 0.0  # -0.0 is 0.0
