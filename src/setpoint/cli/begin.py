@@ -19,7 +19,6 @@ import numpy as np
 from setpoint.cli import session as shell
 from setpoint.cli.endings import command
 from setpoint.cli.fit import fit
-from setpoint.counts import Codebook, Marginals, Stratum
 from setpoint.errors import EmptyPopulationError, GoalError, ShapeError
 from setpoint.goals import (
     DEFER,
@@ -58,16 +57,13 @@ _CALLS, _SECONDS = 30, 2.0
 
 def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
     """Shapes of a goal and the solver it gets, for so many classes; groups have two values."""
-    named = _labels(goal)
-    if len(named) > n_classes or (n_classes > 2 and waits_for_class(goal)):
+    if len(_labels(goal)) > n_classes or (n_classes > 2 and waits_for_class(goal)):
         return None
-    evidence = _evidence(goal, n_classes, named)
+    evidence = _evidence(goal, n_classes)
     try:
-        program = link(goal, evidence.codebook).at(evidence.marginals)
-    except EmptyPopulationError:
-        return None
+        program = _program(goal, evidence)
     except GoalError as error:
-        if "on these data" in str(error):
+        if isinstance(error, EmptyPopulationError) or "on these data" in str(error):
             return None
         raise
     out: dict[str, Any] = {
@@ -89,21 +85,20 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
 
 def _found(goal: Goal, evidence: Evidence, program: Program) -> Found:
     """What the solver finds that the goal gets: no report, which would load much more."""
-    from setpoint.plugin import Options
-
     if evidence.n_scores is None:
         from setpoint.search import solve_exact
 
-        options = Options(on_infeasible="nearest")
-        return solve_exact(
-            program, evidence, randomized=options.randomized, on_infeasible="nearest",
-            tol=options.tol, limits=options.watch(),
-        )  # fmt: skip
-    from setpoint.plugin import search_rule
+        return solve_exact(program, evidence, randomized="auto", on_infeasible="nearest")
+    from setpoint.plugin import Options, search_rule
 
     limits = SearchLimits(calls=_CALLS, seconds=_SECONDS)
     options = Options(evidence="soft", on_infeasible="nearest", limits=limits)
     return search_rule(goal, evidence, options)
+
+
+def _program(goal: Goal, evidence: Evidence) -> Program:
+    """The goal over rows made up."""
+    return link(goal, evidence.codebook).at(evidence.marginals)
 
 
 def trained(goal: Goal) -> dict[str, str]:
@@ -111,18 +106,17 @@ def trained(goal: Goal) -> dict[str, str]:
     from setpoint.penalty import Tradeoff
     from setpoint.ramp import rows_of
 
-    named = _labels(goal)
-    if len(named) > 2 or goal.needs.measures or goal.defers:
+    if len(_labels(goal)) > 2 or goal.needs.measures or goal.defers:
         return {}
     found: list[str] = []
     if not goal.is_blackbox:
-        evidence = _evidence(goal, 2, named)
+        evidence = _evidence(goal, 2)
         first, second = evidence.codebook.labels
         with suppress(GoalError):  # if it is one over the rows as a whole
             Tradeoff(goal, _REPEATS, _REPEATS, (first, second))
             found += solvers_of("penalty")
         with suppress(GoalError):  # by the bounds and the objective
-            program = link(goal, evidence.codebook).at(evidence.marginals)
+            program = _program(goal, evidence)
             rows_of(program, 1.0)
             sums = isinstance(program.objective, Affine)
             found += solvers_of("ramp") if sums else (AugmentedLagrangian.name,)
@@ -133,27 +127,22 @@ def trained(goal: Goal) -> dict[str, str]:
 
 def _labels(goal: Goal) -> list[Label]:
     """The classes that the goal names."""
-    found: dict[Label, None] = {}
+    found: list[Any] = []
     for metric in goal.metrics:
-        if metric.label is not None:
-            found[metric.label] = None
         params: dict[str, Any] = dict(metric.params)
-        for name in ("default", "true", "predicted"):
-            if name in params:
-                found[params[name]] = None
-        entries = (*params.get("costs", ()), *params.get("values", ()))
-        pairs = [label for pair, _ in entries for label in pair if label != DEFER]
-        pairs += [label for label, _ in params.get("priors", ())]
-        found |= dict.fromkeys(pairs)
-    return list(found)
+        found += [metric.label, *(params.get(name) for name in ("default", "true", "predicted"))]
+        for pair, _ in (*params.get("costs", ()), *params.get("values", ())):
+            found += pair
+        found += [label for label, _ in params.get("priors", ())]
+    return [label for label in dict.fromkeys(found) if label is not None and label != DEFER]
 
 
-def _evidence(goal: Goal, n_classes: int, named: list[Label]) -> Evidence:
+def _evidence(goal: Goal, n_classes: int) -> Evidence:
     """Rows of every group, class and deployed class, with scores that tell something."""
     from setpoint.counts import DEFERRED, Evidence
 
     made = (f"class {i}" for i in range(1, n_classes + 1))
-    classes = [*named, *(c for c in made if c not in named)][:n_classes]
+    classes = list(dict.fromkeys([*_labels(goal), *made]))[:n_classes]
     rng = np.random.default_rng(0)
     needs = goal.needs
     of_rows = needs.columns.get(None, {})
@@ -227,9 +216,10 @@ def kind_of(entry: MetricEntry) -> str:
     return "formula" if entry.event is None else "rate"
 
 
-def event_in_words(event: Event) -> str:
-    """An event as equations between true, predicted and deployed class."""
-    return " and ".join(_WORDS[w.lstrip("!")][w.startswith("!")] for w in event.words.split())
+def event_in_words(event: Event | None) -> str:
+    """An event as equations between true, predicted and deployed class; "" for none."""
+    words = "" if event is None else event.words
+    return " and ".join(_WORDS[w.lstrip("!")][w.startswith("!")] for w in words.split())
 
 
 def example_of(entry: MetricEntry) -> Expression:
@@ -251,12 +241,11 @@ def inside_of(entry: MetricEntry) -> Expression | None:
 def formula_of(entry: MetricEntry) -> str:
     """What a metric counts, on one line of plain text."""
     if entry.event is not None:
-        given = event_in_words(entry.given or Event())
-        return event_in_words(entry.event) + (f" given {given}" if given else "")
-    inside = inside_of(entry)
+        return " given ".join(filter(None, map(event_in_words, (entry.event, entry.given))))
+    example, inside = str(example_of(entry)), inside_of(entry)
     if inside is None:
-        return str(example_of(entry))
-    return f"{example_of(entry)} is {inside}" if "(" in str(example_of(entry)) else str(inside)
+        return example
+    return f"{example} is {inside}" if "(" in example else str(inside)
 
 
 def range_in_words(entry: MetricEntry) -> str:
@@ -266,12 +255,8 @@ def range_in_words(entry: MetricEntry) -> str:
 
 def shape_of(entry: MetricEntry) -> str:
     """The shape of a metric over two classes with a deployed model, as the program finds it."""
-    strata = tuple(Stratum(baseline=b) for b in (0, 1))
-    counts = np.zeros((2, 3, 2))
-    counts[:, :2] = [[[30, 10], [20, 40]], [[15, 25], [5, 45]]]
-    classes = ("none", "yes") if "default" in entry.params else ("no", "yes")
-    linked = link(maximize(example_of(entry)), Codebook.of(classes, strata))
-    return linked.at(Marginals.of_counts(counts)).objective.shape_name
+    goal = maximize(example_of(entry))
+    return _program(goal, _evidence(goal, 2)).objective.shape_name
 
 
 _TITLES = {
@@ -317,22 +302,18 @@ def all_in_words() -> str:
     """The list of metrics."""
     out = []
     wide = max(map(len, TABLE))
+    first, more = " " * (wide + 5), " " * (wide + 7)
+    folded = textwrap.TextWrapper(96, initial_indent=first, subsequent_indent=more)
     for kind, title in _TITLES.items():
         out.append(click.style(title, bold=True))
         for entry in TABLE.values():
             if kind_of(entry) != kind:
                 continue
             arrow = {"higher": "↑", "lower": "↓", None: " "}[entry.better]
-            words = entry.words
-            if (entry.low, entry.high) != (0.0, 1.0):
-                words += f" ({range_in_words(entry)})"
+            odd = (entry.low, entry.high) != (0.0, 1.0)
+            words = f"{entry.words} ({range_in_words(entry)})" if odd else entry.words
             out.append(f"  {entry.name:<{wide}} {arrow} {words}")
-            out += textwrap.wrap(
-                formula_of(entry),
-                96,
-                initial_indent=" " * (wide + 5),
-                subsequent_indent=" " * (wide + 7),
-            )
+            out += folded.wrap(formula_of(entry))
         out.append("")
     out += [
         "↑ higher is better, ↓ lower is better. k is the positive class of two, or the one that",
@@ -407,14 +388,12 @@ def _described(goal: Goal) -> dict[str, Any]:
         "constraints": constraints,
         "glossary": dict(glossary(goal)),
         "needs": {
-            "columns": {
-                name or "": sorted(columns) for name, columns in needs.columns.items() if columns
-            },
-            "numbers": {
-                name or "": sorted(columns) for name, columns in needs.measures.items() if columns
+            **{
+                what: {name or "": sorted(columns) for name, columns in each.items() if columns}
+                for what, each in (("columns", needs.columns), ("numbers", needs.measures))
             },
             "datasets": list(needs.datasets),
-            "deployed": None in needs.baseline or bool(needs.baseline),
+            "deployed": bool(needs.baseline),
         },
         "solver": {
             "two classes": None if two is None else two["solver"],
@@ -431,7 +410,6 @@ def _text(found: dict[str, Any]) -> str:
     if found["glossary"]:
         lines += ["", "Words"]
         lines += [f"  {name}: {words}" for name, words in found["glossary"].items()]
-    lines += ["", "Needs"]
     needs = []
     for kind, what, of in (
         ("columns", "the column", "in"), ("numbers", "numbers in the column", "of")
@@ -444,8 +422,8 @@ def _text(found: dict[str, Any]) -> str:
     needs += [f"the data set {name}: --dataset {name}=FILE" for name in found["needs"]["datasets"]]
     if found["needs"]["deployed"]:
         needs.append("what the deployed model says: --baseline COL")
-    lines += [f"  {line}" for line in needs or ["nothing beside the target"]]
-    lines += ["", "Solved"]
+    needs = needs or ["nothing beside the target"]
+    lines += ["", "Needs", *(f"  {line}" for line in needs), "", "Solved"]
     for name, solver in found["solver"].items():
         why_not = "not for so many" if name == "more classes" else "it names more than two"
         lines.append(f"  {name}: {solver or why_not}")
@@ -479,9 +457,8 @@ def demo(dir: str | None) -> None:
         *("--goal", "maximize recall subject to precision >= 0.85", "--confidence", "0.95"),
         *("--model", model, "--report", report),
     ]
-    session = shell.current()
     for path in (table, model, report):
-        session.expect(path)
+        shell.current().expect(path)
     from setpoint.tables import tumours
 
     text = tumours().to_csv(index=False, lineterminator="\n")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli import session as shell
-from setpoint.cli.endings import Ending, blocks, command, judged, write_page, wrote
+from setpoint.cli.endings import Ending, blocks, command, judged, typed_words, wrote
 from setpoint.cli.inputs import opened_with
 from setpoint.cli.options import GIVEN, READING, Option
 from setpoint.errors import InputError
@@ -115,24 +115,23 @@ def _text(found: Frontier) -> str:
     goal = Goal.parse(found.goal)
     worth = unit_of(goal.objective)
     side = unit_of(next(c.lhs for c in goal.constraints if str(c) == found.vary))
-    thin = found.thinned(_LINES)
+    thin, asked = found.thinned(_LINES), _asked(found)
     points = _points(thin)
-    asked = _asked(found)
     if asked is not None:
         points = sorted([p for p in points if p[0] != asked[0]] + [asked])
     head = [f"bound {found.relation}", f"best {found.objective}", f"{found.side} reached"]
-    units = [side, worth, side]
-    cut = thin.thresholds is not None
+    head += [] if thin.thresholds is None else ["threshold"]
     rows = []
     for point in points:
-        row = ["-" if x != x else shown(x, u) for x, u in zip(point, units, strict=False)]
-        row += ["-" if point[3] != point[3] else number(point[3])] if cut else []
-        rows.append([*row, "asked" if asked is not None and point[0] == asked[0] else ""])
+        bound, best, reached, cut = point
+        texts = [shown(bound, side), shown(best, worth), shown(reached, side), number(cut)]
+        row = ["-" if x != x else text for x, text in zip(point, texts, strict=True)]
+        rows.append([*row[: len(head)], "asked" if asked and bound == asked[0] else ""])
     lines = [
         f"Goal: {found.goal}",
         f"The bound of {found.vary} moves; the goal asks for {shown_bound(found.asked, side)}.",
         "",
-        aligned([*head, *(["threshold"] if cut else []), ""], rows),
+        aligned([*head, ""], rows),
     ]
     if len(thin.bounds) < len(found.bounds):
         lines += ["", f"{len(thin.bounds)} of {len(found.bounds):,} breakpoints."]
@@ -231,21 +230,17 @@ def write_explorer(explorer: Explorer, path: str, model: str, data: str) -> None
 def _reads_likewise() -> list[str]:
     """Options of the command that runs by which another one reads the table in the same way."""
     context = click.get_current_context()
-    asked, words = context.params, []
-    names = (
-        ["target", "baseline", "sheet"] if context.info_name == "explore" else ["sheet"]
-    )  # a model knows its own
-    for name in names:
-        if asked[name] is not None:
-            words += [f"--{name}", asked[name]]
-    if asked["skip_unlabelled"]:
-        words.append("--skip-unlabelled")
-    for name in asked.get("trust", ()):
-        words += ["--trust", name]
-    for setting in context.meta.get(GIVEN, ()):
-        if setting.partition("=")[0].strip() in READING.split():
-            words += ["--set", setting]
-    return words
+    asked = dict(context.params)
+    asked["settings"] = [
+        setting
+        for setting in context.meta.get(GIVEN, ())
+        if setting.partition("=")[0].strip() in READING.split()
+    ]
+    own = ["target", "baseline"] if context.info_name == "explore" else []  # a model knows its own
+    names = [*own, "sheet", "skip_unlabelled", "trust", "settings"]
+    params = {param.name: param for param in context.command.params}
+    given = (name for name in names if asked.get(name) is not None)
+    return [word for name in given for word in typed_words(params[name], asked[name])]
 
 
 def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page) -> None:
@@ -338,10 +333,9 @@ def take(
         "The data": (f"{len(table.frame):,} rows from {table.name}", *table.notes),
         "The model": moved.notes,
     }
-    write_page(found, report, about, Header(table.name, new))
     given = found.status == "evaluated"
     chosen = "that may have chosen the rule" if given else "that the rule was chosen on"
     return judged(
         "taken", found, f"the {found.counts.n_rows:,} rows {chosen}", {"target": moved.target},
-        written=wrote(model=new, page=report),
+        model=new, page=report, about=about, header=Header(table.name, new),
     )  # fmt: skip

@@ -154,18 +154,30 @@ def judged(
     where: str,
     what: Mapping[str, Any],
     *,
+    page: str | None,
+    about: Mapping[str, Sequence[str]],
+    header: Header,
     before: str = "",
-    written: str = "",
     at_shell: bool = True,
     files: Mapping[str, Any] | None = None,
+    **written: str | None,
 ) -> Ending:
-    """The ending of a command that judges: verdict and report, and the verdict's code."""
+    """The ending of a command that judges: verdict and report, and the verdict's code.
+
+    The `page` is written here, if it is asked for, with sentences by their titles.
+    """
+    if page is not None:
+        from setpoint.report import TextSection
+
+        sections = [TextSection(title, tuple(lines)) for title, lines in about.items()]
+        with shell.writing(page):
+            report.to_html(page, about=sections, header=header)
 
     def text() -> str:
         from setpoint.report import report_text
 
         first = "\n".join(filter(None, (verdict(report, where), before)))
-        return blocks(first, report_text(report, at_shell=at_shell), written)
+        return blocks(first, report_text(report, at_shell=at_shell), wrote(**written, page=page))
 
     facts = {"status": status_of(report), "goal": report.goal, "rows": report.counts.n_rows}
     return Ending(text, {**facts, **what}, code_of(report), {name: report}, files=files)
@@ -180,19 +192,6 @@ def wrote(**files: str | None) -> str:
     """Which files were written, as the last line; "" without any."""
     each = [f"the {what} to {path}" for what, path in files.items() if path is not None]
     return f"Wrote {' and '.join(each)}." if each else ""
-
-
-def write_page(
-    report: GoalReport, path: str | None, about: Mapping[str, Sequence[str]], header: Header
-) -> None:
-    """The page of a report, if it is asked for, with sentences by their titles."""
-    if path is None:
-        return
-    from setpoint.report import TextSection
-
-    sections = [TextSection(title, tuple(lines)) for title, lines in about.items()]
-    with shell.writing(path):
-        report.to_html(path, about=sections, header=header)
 
 
 def _infeasible(error: InfeasibleError, consequence: str) -> Ending:
@@ -275,20 +274,21 @@ def command_text(**changed: str | None) -> str:
     for param in context.command.params:
         name = str(param.name)
         given = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
-        value: Any = changed[name] if name in changed else context.params[name] if given else None
-        if value is None:
-            continue
-        if name == "settings":
-            value = context.meta[GIVEN]
-        elif name == "datasets":
-            value = [f"{key}={path}" for key, path in value.items()]
-        option = [] if isinstance(param, click.Argument) else [param.opts[0]]
-        if isinstance(value, bool):
-            words += option if value else param.secondary_opts[:1]
-            continue
-        for one in value if isinstance(value, (tuple, list)) else (value,):
-            words += [*option, str(one) if one == "{goal}" else shlex.quote(str(one))]
-    return " ".join(words)
+        value = changed[name] if name in changed else context.params[name] if given else None
+        if value is not None:
+            words += typed_words(param, context.meta[GIVEN] if name == "settings" else value)
+    return " ".join(word if word == "{goal}" else shlex.quote(word) for word in words)
+
+
+def typed_words(param: click.Parameter, value: Any) -> list[str]:
+    """How a value of a parameter is typed."""
+    option = [] if isinstance(param, click.Argument) else [param.opts[0]]
+    if isinstance(value, bool):
+        return option if value else []
+    if isinstance(value, Mapping):
+        value = [f"{key}={path}" for key, path in value.items()]
+    each = value if isinstance(value, (tuple, list)) else (value,)
+    return [word for one in each for word in (*option, str(one))]
 
 
 def write_fit(fitted: TableModel, page: Page) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -116,13 +116,6 @@ def _worded(report: Any) -> Any:
     return replace(report, warnings=tuple(map(shell.in_shell_words, report.warnings)))
 
 
-_PARAMETERS = (
-    "target", "pos_label", "confidence", "judge_by", "sensitive", "drop", "decide_on", "baseline",
-    "randomized", "test_size", "test_by", "solver", "estimator", "random_state",
-    "baseline_threshold", "surrogate_groups",
-)  # fmt: skip
-
-
 def _fit(
     data: str,
     goal: Goal,
@@ -138,7 +131,8 @@ def _fit(
     from setpoint.search import InfeasibleError
     from setpoint.tables import TableModel, explore_fit, fit_tables, read_tables
 
-    given = {name: asked.pop(name) for name in _PARAMETERS if name in asked}
+    parameters = [f.name for f in fields(TableModel) if f.init]
+    given = {name: asked.pop(name) for name in parameters if name in asked}
     reading, files = asked.pop("reading"), asked.pop("datasets")
     apart: dict[str, Any] = {
         name: asked.pop(name) for name in ("validation", "certify_on") if name in asked

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -18,11 +17,10 @@ from setpoint.cli.endings import (
     certified_json,
     command,
     judged,
-    write_page,
     wrote,
 )
 from setpoint.cli.inputs import metric_for, module_file, opened, opened_with
-from setpoint.cli.options import OPTIONS, READING, Option, level_of
+from setpoint.cli.options import READING, Option, level_of
 from setpoint.goals import as_goal
 from setpoint.tables import TableFile, only_one_stdin, step, warnings_as_notes
 
@@ -37,20 +35,10 @@ if TYPE_CHECKING:
 # --- ``setpoint evaluate``: how far a stored model, or decisions in tables ------------------------
 
 
-_OF_MODEL = {
-    "metric": "--metric",
-    "takes": "--set takes",
-    "lower_is_better": "--set lower-is-better",
-    "trust": "--trust",
-    "unknown_group": "--new-groups",
-    "skip_unlabelled": "--skip-unlabelled",
-}
-_OF_TABLES = {
-    "pos_label": "--positive goes with --prediction, a column of decisions",
-    "sensitive": "--sensitive goes with --prediction, a column of decisions",
-    "weight": "--weight goes with --prediction, a column of decisions",
-    "defer_label": "--set defer-label goes with --prediction: a model file knows its own",
-}
+_OF_MODEL = (
+    "metric", "takes", "lower_is_better", "trust", "unknown_group", "skip_unlabelled"
+)  # fmt: skip
+_OF_TABLES = ("pos_label", "sensitive", "weight", "defer_label")
 """Options that go with a model file, and those that go with ``--prediction``."""
 
 
@@ -85,16 +73,19 @@ def evaluate(
     that it fails, and 4 if it is too close to call (--accept too-close makes that 0).
     """
     if prediction is not None:
-        for name, option in _OF_MODEL.items():
+        for name in _OF_MODEL:
             if asked.pop(name, None) not in (None, False, (), "raise"):
+                option = shell.option_of(name)
                 raise shell.CommandError(
                     f"{option} is for a model file, and --prediction names decisions"
                 )
         paths = [path for path in (model, data, *tables) if path is not None]
         return _evaluate_tables(paths, prediction=prediction, **asked)
-    for name, words in _OF_TABLES.items():
+    for name in _OF_TABLES:
         if asked.pop(name, None):
-            raise shell.CommandError(words)
+            known = name == "defer_label"
+            why = ": a model file knows its own" if known else ", a column of decisions"
+            raise shell.CommandError(f"{shell.option_of(name)} goes with --prediction{why}")
     if data is None or tables or _is_many(data):
         _refuse_many(data, tables)
     return _evaluate_model(model, data, **asked)
@@ -122,14 +113,14 @@ def _evaluate_model(
         "The data": (f"{rows} from {table.name}", *table.notes),
         "The model and the rows it was fitted on": stored.notes,
     }
-    write_page(found, report, about, Header(table.name, model))
     promised = stored.guarantee, stored.certified_holds
     files = shell.named_files()
     del files["tables"]
     what = {"target": stored.target, "guarantee": certified_json(*promised)}
     return judged(
-        "evaluated", found, rows, what, at_shell=False, files=files,
-        before=certified_before(*promised), written=wrote(page=report),
+        "evaluated", found, rows, what, page=report, about=about,
+        header=Header(table.name, model), at_shell=False, files=files,
+        before=certified_before(*promised),
     )  # fmt: skip
 
 
@@ -148,11 +139,10 @@ def _evaluate_tables(
     found, name = evaluate_tables(paths, meant, target=target, **asked)
     rows = f"{found.counts.n_rows:,} rows"
     about = {"The data": (f"{rows} from {name}", *shell.current().notes)}
-    write_page(found, report, about, Header(name))
     files = {"tables": paths, "report": report, "datasets": shell.named_files()["datasets"]}
     return judged(
-        "evaluated", found, rows, {"target": target, "guarantee": None}, at_shell=False,
-        files=files, written=wrote(page=report),
+        "evaluated", found, rows, {"target": target, "guarantee": None}, page=report, about=about,
+        header=Header(name), at_shell=False, files=files,
     )  # fmt: skip
 
 
@@ -208,9 +198,8 @@ def compare(
     target: str | None,
     datasets: dict[str, TableFile],
     skip_unlabelled: bool,
-    unknown_group: str,
-    trust: tuple[str, ...],
     reading: dict[str, Any],
+    **opening: Any,
 ) -> Ending:
     """Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels.
 
@@ -226,10 +215,7 @@ def compare(
 
     drawn = picture is not None or report is not None
     only_one_stdin([data, *datasets.values()])
-    today, new = (
-        opened(path, trust=trust, target=target, unknown_group=unknown_group)
-        for path in (model_a, model_b)
-    )
+    today, new = (opened(path, target=target, **opening) for path in (model_a, model_b))
     table = read(TableFile(data, **reading), columns_of_all([today, new]))
     if skip_unlabelled:
         table = labelled_rows(table, today.target)
@@ -293,7 +279,7 @@ def _compared(found: ModelComparison) -> dict[str, Any]:
                 "text": part.today.text,
                 "a": _entry(part.today),
                 "b": _entry(part.candidate),
-                "difference": None if part.difference is None else _entry(part.difference),
+                "difference": _entry(part.difference),
                 "b_is": part.verdict,
                 "rows_needed": part.rows_needed,
             }
@@ -312,11 +298,9 @@ def _compared(found: ModelComparison) -> dict[str, Any]:
 _CHANGES = ("changed", "wins", "losses")
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
-    names = ("value", "low", "high", "bound")
-    return {name: value for name, value in asdict(entry).items() if name in names} | {
-        "verdict": entry.verdict
-    }
+def _entry(entry: Entry | None) -> dict[str, Any] | None:
+    names = ("value", "low", "high", "bound", "verdict")
+    return None if entry is None else {name: getattr(entry, name) for name in names}
 
 
 # --- ``setpoint plan``: how many rows it takes to certify a goal ----------------------------------
@@ -387,25 +371,25 @@ def plan(
 
 def _check(data: str | None, rates: Sequence[str], **asked: Any) -> None:
     """Where the assumed values come from: exactly one place."""
-    named = {name: asked[name] for name in ("target", "prediction", "model", "pos_label")}
-    target, prediction, model, pos_label = named.values()
-    wrong = ""
+    names = ("target", "prediction", "model", "pos_label")
+    given = [name for name in names if asked[name] is not None]
+    of_model, wrong = "model" in given, ""
     if (data is None) == (not rates):
         wrong = (
             "name a table with labels and decisions, or state rates with --rate prior=0.1 and so "
             "on: one of the two is wanted"
         )
     elif rates:
-        for name in (name for name, value in named.items() if value is not None):
-            wrong = wrong or f"{OPTIONS[name].flags[-1]} belongs to a table, and --rate needs none"
-    elif (prediction is None) == (model is None):
+        if given:
+            wrong = f"{shell.option_of(given[0])} belongs to a table, and --rate needs none"
+    elif ("prediction" in given) == of_model:
         wrong = (
             "the decisions on the rows of DATA come from a column, --prediction COL, or from a "
             "model file, --model FILE: one of the two is wanted"
         )
-    elif prediction is not None and target is None:
+    elif not of_model and "target" not in given:
         wrong = "name the column with the labels, --target COL"
-    elif model is not None and pos_label is not None:
+    elif of_model and "pos_label" in given:
         wrong = "--positive: the model file knows the positive class"
     if wrong:
         raise shell.CommandError(wrong)

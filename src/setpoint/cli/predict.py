@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from glob import has_magic
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from setpoint.cli import session as shell
-from setpoint.cli.endings import Ending, Page, command, command_text, judged, write_page, wrote
+from setpoint.cli.endings import Ending, Page, command, command_text, judged
 from setpoint.cli.inputs import opened, opened_with
 from setpoint.cli.options import READING
 from setpoint.goals import as_goal
@@ -188,18 +189,15 @@ def _decide_batches(
         return kept
 
     writer, n_rows = None, 0
-    try:
+    with ExitStack() as ends:
         for table in parquet_batches(path, model.columns, chosen):
             shell.current().check()
             rows = pa.table(model.decided(table, keep=kept))
             if writer is None:
-                writer = parquet.ParquetWriter(file, rows.schema)
+                writer = ends.enter_context(parquet.ParquetWriter(file, rows.schema))
             writer.write_table(rows.cast(writer.schema))
             n_rows += len(rows)
             tell(n_rows)
-    finally:
-        if writer is not None:
-            writer.close()
     return n_rows
 
 
@@ -422,7 +420,6 @@ def solve(
     if rule is not None:
         with shell.writing(rule), whole_file(rule) as file:
             file.write((found.rule.to_json() + "\n").encode("utf-8"))
-    write_page(solved, report, {"The data": (f"{rows} from {name}",)}, page.header())
     what = {
         "target": asked["target"],
         "score": asked["score"],
@@ -431,4 +428,7 @@ def solve(
         "rule": json.loads(found.rule.to_json()),
     }
     where = f"the {rows} that the rule was chosen on"
-    return judged("solved", solved, where, what, written=wrote(rule=rule, page=report))
+    return judged(
+        "solved", solved, where, what, rule=rule, page=report, header=page.header(),
+        about={"The data": (f"{rows} from {name}",)},
+    )  # fmt: skip

@@ -88,10 +88,10 @@ def in_shell_words(text: str) -> str:
     >>> in_shell_words("`datasets['old']`: `min_positives=5` is too many")
     '--dataset old: --set min-positives=5 is too many'
     """
-    return rename_arguments(text, _option)
+    return rename_arguments(text, option_of)
 
 
-def _option(argument: str, value: str | None) -> str | None:
+def option_of(argument: str, value: str | None = None) -> str | None:
     """The option for an argument, with its value as it is written at a shell."""
     exact = value is not None and f"{argument}={value}" in WORDS
     found = WORDS[f"{argument}={value}"] if exact else WORDS.get(argument)

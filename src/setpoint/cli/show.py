@@ -369,6 +369,7 @@ def _resume(found: Monitor, path: str | None) -> int:
 
 def _monitored(found: Monitor, before: int) -> dict[str, Any]:
     """A monitor for JSON."""
+    names = ("text", "wealth", "needs_labels")
     statements = zip(found.names(), found.wealth_.tolist(), found.needs_labels, strict=True)
     return {
         "status": "alarm" if found.alarms_ else "no alarm",
@@ -377,9 +378,6 @@ def _monitored(found: Monitor, before: int) -> dict[str, Any]:
         "alpha": found.alpha,
         "restart": found.restart,
         "limit": found.limit,
-        "statements": [
-            {"text": text, "wealth": wealth, "needs_labels": needs}
-            for text, wealth, needs in statements
-        ],
+        "statements": [dict(zip(names, one, strict=True)) for one in statements],
         "alarms": [{**asdict(a), "new": i >= before} for i, a in enumerate(found.alarms_)],
     }
