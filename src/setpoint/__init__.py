@@ -76,12 +76,4 @@ if TYPE_CHECKING:  # `as` says that a name is public; `__all__` has the same nam
     __version__: str
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
-
-    def __getattr__(name: str) -> object:
-        find = import_module("setpoint.packages").lazily(__name__)
-        if name == "__version__":
-            globals()[name] = import_module("importlib.metadata").version("setpoint")
-        return globals()[name] if name in globals() else find(name)
-
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *__getattr__("__all__")})
+    __getattr__ = import_module("setpoint.packages").lazily(__name__)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable
-from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -13,7 +12,6 @@ from typing import Any
 from setpoint.errors import InputError
 
 
-@cache
 def lazily(room: str) -> Callable[[str], Any]:
     """The ``__getattr__`` of a room: what it imports for types alone is loaded when first used.
 
@@ -38,10 +36,13 @@ def lazily(room: str) -> Callable[[str], Any]:
     by_itself = [ast.unparse(node.target) for node in shown if isinstance(node, ast.AnnAssign)]
 
     def find(name: str) -> Any:
-        if name not in homes:
+        if name not in homes and name not in by_itself:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
         try:
-            value = getattr(import_module(homes[name]), name)
+            if name in by_itself:  # the version
+                value = import_module("importlib.metadata").version(room)
+            else:
+                value = getattr(import_module(homes[name]), name)
         except AttributeError as error:  # Python would say that there is no such name
             raise ImportError(f"{homes[name]} could not be imported: {error}") from error
         setattr(sys.modules[room], name, value)  # found once, plain afterwards
@@ -49,7 +50,7 @@ def lazily(room: str) -> Callable[[str], Any]:
 
     made = vars(sys.modules[room])
     made.setdefault("__all__", sorted([*homes, *by_itself]))
-    made.setdefault("__dir__", lambda: sorted({*made, *homes}))
+    made.setdefault("__dir__", lambda: sorted({*made, *homes, *by_itself}))
     return find
 
 

@@ -420,7 +420,7 @@ class Sum(_Node):
 
     terms: tuple[tuple[int, Expression], ...]
 
-    @property
+    @cached_property
     def children(self) -> tuple[Expression, ...]:
         return tuple(t for _, t in self.terms)
 
@@ -442,7 +442,7 @@ class _Pair(_Node):
     left: Expression
     right: Expression
 
-    @property
+    @cached_property
     def children(self) -> tuple[Expression, ...]:
         return (self.left, self.right)
 
@@ -475,7 +475,7 @@ class Apply(_Node):
     function: str
     args: tuple[Expression, ...]
 
-    @property
+    @cached_property
     def children(self) -> tuple[Expression, ...]:
         return self.args
 
@@ -494,7 +494,7 @@ class Reduce(_Node):
     inner: Expression
     columns: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def children(self) -> tuple[Expression, ...]:
         return (self.inner,)
 
@@ -512,7 +512,7 @@ class Baseline(_Node):
 
     inner: Expression
 
-    @property
+    @cached_property
     def children(self) -> tuple[Expression, ...]:
         return (self.inner,)
 

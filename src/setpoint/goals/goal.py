@@ -94,6 +94,7 @@ def constraint_in_words(constraint: Constraint) -> str:
     return words
 
 
+@lru_cache(maxsize=256)
 def in_words(x: Expression) -> str:
     """An expression in words.
 
@@ -298,7 +299,7 @@ class Goal:
                 f"a goal has at most {MAX_CHARACTERS} characters as text, this one {len(str(self))}"
             )
 
-    @property
+    @cached_property
     def sides(self) -> tuple[Expression, ...]:
         """The objective, and both sides of each constraint."""
         return (self.objective, *(x for c in self.constraints for x in (c.lhs, c.rhs)))
@@ -313,7 +314,7 @@ class Goal:
         """The metrics that it is made of, as often and in the order in which they are written."""
         return tuple(e for x in self.sides for e in walk(x) if isinstance(e, Metric))
 
-    @property
+    @cached_property
     def defers(self) -> bool:
         """Whether rows may be left undecided: the goal tells these from the others."""
         return any(m.defers for m in self.metrics)

@@ -173,7 +173,8 @@ def _verdict(lead: Facts, chosen: Facts | None, header: Header | None, at_shell:
     cautions = [*(() if header is None else header.cautions), *caveats(lead)]
     advice = dict.fromkeys(advice_of(lead, chosen, at_shell=at_shell))
     search: list[Block] = []
-    stricter = None if own.guarantee is not None else stricter_goal(lead, chosen)
+    to_search = header is not None and own.guarantee is None
+    stricter = stricter_goal(lead, chosen) if to_search else None
     if stricter is not None and header is not None:
         what = "To search with the margin" + ("" if header.command else ", the goal is")
         command = command_for(stricter, header)

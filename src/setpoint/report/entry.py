@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from setpoint.blackbox import BlackBox, RowMetric
@@ -122,7 +123,7 @@ class Entry:
     level: float | None = None
     seen: bool = False
 
-    @property
+    @cached_property
     def verdict(self) -> Verdict | None:
         """Whether the bound that is meant holds on new rows; None where nothing was counted.
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from types import UnionType
 from typing import Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 from unicodedata import category
@@ -120,6 +120,7 @@ Unit: TypeAlias = Literal["share", "amount", "number"]
 _AMOUNTS = ("cost", "profit", "value")
 
 
+@lru_cache(maxsize=256)
 def unit_of(x: Expression) -> Unit:
     """The unit of an expression.
 
