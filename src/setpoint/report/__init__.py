@@ -27,7 +27,14 @@ if TYPE_CHECKING:
     from setpoint.report.displays.search import plot_convergence
     from setpoint.report.displays.style import Canvas, Display
     from setpoint.report.document import NO_RULE, UNCERTIFIED, report_document
-    from setpoint.report.entry import LEVEL, Entry, GroupRow, entries_on, measured_entry
+    from setpoint.report.entry import (
+        LEVEL,
+        CountedGoal,
+        Entry,
+        GroupRow,
+        entries_on,
+        measured_entry,
+    )
     from setpoint.report.facts import (
         SIZE,
         Certificate,
