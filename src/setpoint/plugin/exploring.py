@@ -252,22 +252,24 @@ def explore(
     if len(known.labels) > 2 or both.defers:
         explorer.check_curve(both, len(known.labels))
 
-    def given(values: Floats, like: Any, sides: Sequence[Any], where: str) -> explorer.GivenScores:
-        rows = GivenRows(len(values), *sides, beside=(like, "scores"))
+    def given(values: Floats, part: Mapping[str, Any], where: str) -> explorer.GivenScores:
+        sides = {name: part.get(name) for name in _OF_ROWS[1:]}
+        rows = GivenRows(len(values), **sides, beside=(part["scores"], "scores"))
         inputs = CheckedData.check(both, known, {None: rows}, None)
         return explorer.GivenScores.of(rows, inputs, values, names, where)
 
-    sides = (y, sample_weight, sensitive_features, baseline)
-    own = given(one_score(scores, known), scores, sides, "The rows given.")
+    whole = dict(
+        zip(_OF_ROWS, (scores, y, sample_weight, sensitive_features, baseline), strict=True)
+    )
+    own = given(one_score(scores, known), whole, "The rows given.")
     own.inputs.require_values()
     if rule is not None:
         own = own.decided(rule, _codes_of(rule, own.inputs))
     held: explorer.GivenScores | float | None = share
     if apart is not None:
-        like, *sides_held = map(apart.get, _OF_ROWS)
-        values = one_score(like, known, "check['scores']")
+        values = one_score(apart["scores"], known, "check['scores']")
         try:
-            held = given(values, like, sides_held, "The rows held out, as given.")
+            held = given(values, apart, "The rows held out, as given.")
         except InputError as error:
             raise InputError(f"`check`: {error}") from None
     warnings = explorer.cautions(both, [*both.needs.measures.get(None, {})])
