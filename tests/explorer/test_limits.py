@@ -34,7 +34,7 @@ def unpacked(text):
 def bound(goal, scores, y):
     rows = ScoredRows(Evidence.from_arrays((0, 1), scores, y))
     known = BoundGoal(Goal.parse(goal), rows)
-    return known, ShownBins(rows.curve, np.arange(len(rows.curve.values) + 1), rows.kinds)
+    return known, ShownBins(rows.curve, np.arange(len(rows.curve.values) + 1))
 
 
 @needs_node

@@ -248,7 +248,7 @@ def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page
     if error.evidence is None:
         note(f"{path} was not written: the rows that no rule suits were not kept")
         return
-    from setpoint.estimators import explorer_on
+    from setpoint.explorer import explorer_on
 
     try:
         with warnings_as_notes(), step("counting what every cut-off does"):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
         fingerprint,
     )
     from setpoint.estimators.batch import check_at_most
-    from setpoint.estimators.by_rule import UnknownGroupWarning, explorer_on
+    from setpoint.estimators.by_rule import UnknownGroupWarning
     from setpoint.estimators.explanation import ExplainedRow, Explanation
     from setpoint.estimators.linear_rule import (
         AsFloats,

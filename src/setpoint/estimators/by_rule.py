@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +13,8 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from setpoint.array_types import Codes
 from setpoint.counts import Column, Evidence, counted_rows, side_by_side
 from setpoint.errors import (
-    EmptyPopulationError,
     GoalError,
     InputError,
     InputTypeError,
@@ -26,19 +23,17 @@ from setpoint.errors import (
     warn_caller,
 )
 from setpoint.explorer import (
+    SEVERAL,
     Explorer,
+    GivenScores,
     ScoredRows,
-    by_columns,
     cautions,
     check_curve,
-    group_columns,
+    check_of,
+    explorer_of,
     joined,
-    markers_of,
     names_of,
-    payload_of,
-    scored_rows,
-    share_of,
-    split_rows,
+    rows_of_fit,
 )
 from setpoint.goals import Goal, as_goal
 from setpoint.inputs import (
@@ -415,10 +410,7 @@ def require_rows(
 _SHARE = 0.3
 """Of the rows given, held out where they have to serve for choosing too."""
 
-_SEVERAL = "The rule decides by more than one score a row: there is no one curve."
 _OF_CHECK = ("X", "y", "sample_weight", "sensitive_features", "baseline")
-_OF_FIT = "The rows of fit on which the rule was chosen, with the scores that it was chosen by."
-_GIVEN = "The rows given to explore."
 
 
 def explored(
@@ -432,10 +424,12 @@ def explored(
     check: Any = None,
 ) -> Explorer:
     """See :meth:`setpoint.estimators.base.GoalClassifier.explore`."""
-    apart, share_apart = _exploring_apart(check)
-    first = classifier._goal() if goal is None else as_goal(goal)
-    second = None if other_goal is None else as_goal(other_goal)
-    names, both = names_of(by), joined(first, second)
+    wanted = _SHARE if check is None else None if check == 0 else check
+    apart, share = check_of(wanted, _OF_CHECK)
+    goals = [classifier._goal() if goal is None else as_goal(goal)]
+    if other_goal is not None:
+        goals.append(as_goal(other_goal))
+    names, both = names_of(by), joined(*goals)
     evidence = getattr(classifier, "evidence_", None)
     require_rows("explore", X, y, given, evidence)
     if evidence is not None and check is not None:
@@ -443,15 +437,35 @@ def explored(
             "`check`: the rows of fit are there to choose on, and X and y are those of the check; "
             "leave it out"
         )
-    rule, n = classifier.rule_, len(classifier.classes_)
-    check_curve(both, n, rule.value_columns)
+    rule, warnings = classifier.rule_, cautions(both)
+    check_curve(both, len(classifier.classes_), rule.value_columns, classifier._defers)
     if rule.score_columns is not None:
-        raise InputError(_SEVERAL)
-    held = None if X is None else _Given(classifier, both, names, X, y, given)
-    warnings = cautions(both) + ([] if held is None else held.warnings(evidence is not None))
-    checked: ScoredRows | None
-    if evidence is not None:
-        rows = _rows_of_fit(both, evidence)
+        raise InputError(SEVERAL)
+
+    def checked(of: str, X: Any, y: Any, **sides: Any) -> GivenScores:
+        rows, inputs = classifier._seen(both, X, y, **sides)
+        scores = classifier._scores(X)
+        out = GivenScores.of(rows[None], inputs, scores, names, "The rows given to explore.")
+        weight = inputs.tables[None].weight
+        codes = classifier._segments(X, sides["sensitive_features"])
+        codes = None if codes is None else codes[counted_rows(weight)]
+        if seen := classifier._share_seen(X, weight):
+            warnings.append(
+                f"{of}{percent(seen)} of the rows given were in the fit; they flatter the rule."
+            )
+        return out.decided(rule, codes)
+
+    own: GivenScores | ScoredRows
+    held: GivenScores | float | None = None
+    if evidence is None:
+        own = checked("", X, y, **given)
+        held = share
+        if apart is not None:
+            held = checked("The check: ", **{name: apart.get(name) for name in ("X", "y", *given)})
+    else:
+        if X is not None:
+            held = checked("The check: ", X, y, **given)
+        own = rows_of_fit(both, evidence, rule)
         for name in names:
             if name not in both.needs.columns.get(None, {}):
                 raise InputError(
@@ -459,97 +473,4 @@ def explored(
                     f"{name!r} ({nearest(name, both.needs.names)}); setpoint.explore takes scores "
                     "with any columns"
                 )
-        share = np.asarray(evidence.distribution(rule))[:, 1]
-        checked = None if held is None else held.rows((), like=evidence)
-    else:
-        assert held is not None
-        other = None
-        if apart is not None:
-            own = {name: apart.get(name) for name in given}
-            other = _Given(classifier, both, names, apart["X"], apart["y"], own)
-            warnings += other.warnings(True)
-        rows = held.rows(names, other)
-        share = np.asarray(rule.distribution(rows.evidence.scores, held.segments))[:, 1]
-        checked = None if other is None else other.rows(names, held, rows.evidence)
-        if share_apart:
-            rows, checked, index = split_rows(rows, share_apart)
-            share = share[index]
-    markers = markers_of(rows, classifier._classes.labels, rule, share)
-    goals = [first] if second is None else [first, second]
-    return Explorer(payload_of(goals, rows, markers=markers, check=checked, warnings=warnings))
-
-
-def explorer_on(goal: Goal, evidence: Evidence) -> Explorer:
-    """The page of a goal on the rows of a fit, such as those for which no rule meets it."""
-    check_curve(goal, evidence.n_classes, evidence.sees)
-    rows = _rows_of_fit(goal, evidence)
-    return Explorer(payload_of([goal], rows, markers=markers_of(rows, evidence.classes)))
-
-
-def _rows_of_fit(goal: Goal, evidence: Evidence) -> ScoredRows:
-    """The rows of a fit, with the deployed model's decisions where strata tell them."""
-    if evidence.n_scores is not None or evidence.credit.by_posteriors:
-        raise InputError(_SEVERAL)
-    book = evidence.codebook
-    known = [s.baseline for s in book.strata[: book.n_plain]]
-    deployed = None if None in known else np.array(known)[evidence.rows.stratum]
-    return ScoredRows(evidence, group_columns(evidence, goal, (), {}), _OF_FIT, deployed)
-
-
-def _exploring_apart(check: Any) -> tuple[Mapping[str, Any] | None, float]:
-    """Rows for the check as given, or the share of the rows to set apart for it."""
-    if check is None:
-        return None, _SHARE
-    if not isinstance(check, Mapping):
-        return None, 0.0 if check == 0 else share_of(check) or 0.0
-    unknown = [name for name in check if name not in _OF_CHECK]
-    missing = [name for name in _OF_CHECK[:2] if check.get(name) is None]
-    if unknown or missing:
-        raise InputError(
-            f"`check` as a dict holds X and y, and may hold {', '.join(_OF_CHECK[2:])}; found "
-            f"{list(check)}"
-        )
-    return check, 0.0
-
-
-class _Given:
-    """Rows given to explore, checked for a fitted classifier."""
-
-    def __init__(
-        self,
-        classifier: GoalClassifier,
-        goal: Goal,
-        by: tuple[str, ...],
-        X: Any,
-        y: Any,
-        given: Mapping[str, Any],
-    ) -> None:
-        self.goal = goal
-        rows, self.inputs = classifier._seen(goal, X, y, **given)
-        self.scores = classifier._scores(X)
-        weight, own = self.inputs.tables[None].weight, rows[None]
-        self.columns = by_columns(by, own.sensitive_features, own.n_rows, X, weight)
-        codes = classifier._segments(X, given["sensitive_features"])
-        self.segments: Codes | None = None if codes is None else codes[counted_rows(weight)]
-        self.seen = classifier._share_seen(X, weight)
-
-    def warnings(self, is_check: bool) -> list[str]:
-        """What is to be said where rows took part in the fit."""
-        what = "The check: " if is_check else ""
-        said = (
-            f"{what}{percent(self.seen)} of the rows given were in the fit; they flatter the rule."
-        )
-        return [said] if self.seen else []
-
-    def rows(
-        self, by: Sequence[str], other: _Given | None = None, like: Evidence | None = None
-    ) -> ScoredRows:
-        """The rows with scores; as a check, counted as those to choose on are."""
-        inputs = self.inputs if like is None else replace(self.inputs, codebook=like.codebook)
-        others = None if other is None else other.columns
-        try:
-            return scored_rows(inputs, self.scores, self.goal, by, self.columns, _GIVEN, others)
-        except EmptyPopulationError as error:
-            if like is None:
-                raise
-            raise InputError(f"`X`: {error}") from None
+    return explorer_of(goals, own, held, held_name="X", rule=rule, warnings=warnings)

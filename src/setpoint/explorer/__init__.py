@@ -8,18 +8,17 @@ if TYPE_CHECKING:
     from setpoint.explorer.limits import ScoredRows
     from setpoint.explorer.page import GOAL, THRESHOLD, Command, Explorer
     from setpoint.explorer.payload import (
-        Marker,
-        by_columns,
+        SEVERAL,
+        GivenScores,
         cautions,
         check_curve,
-        group_columns,
+        check_of,
+        explorer_of,
+        explorer_on,
         joined,
-        markers_of,
         names_of,
         payload_of,
-        scored_rows,
-        share_of,
-        split_rows,
+        rows_of_fit,
     )
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import math
 import zlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.counts import Confusion, Curve, Evidence
-from setpoint.errors import GoalError, InputError
+from setpoint.errors import InputError
 from setpoint.goals import (
     Const,
     Expression,
@@ -26,21 +26,22 @@ from setpoint.goals import (
     literal,
     value_in_words,
 )
-from setpoint.inference import CountedRates, interval_of
-from setpoint.program import Accepted, Kind, Linker, ProgramConstraint, link, range_of
+from setpoint.inference import interval_of
+from setpoint.program import Accepted, ProgramConstraint, link, range_of
 from setpoint.program import functions as fn
-from setpoint.report import unit_of
+from setpoint.report import CountedGoal, unit_of
 from setpoint.search import CutoffSet, least_violation, sweep
 
 # --- Arrays as text for a page: the raw numbers, little-endian, compressed ------------------------
 
 
 _KINDS: dict[str, np.dtype[Any]] = {
-    "f64": np.dtype("<f8"),
     "u8": np.dtype("u1"),
     "u16": np.dtype("<u2"),
     "i32": np.dtype("<i4"),
+    "f64": np.dtype("<f8"),
 }
+"""The narrowest first."""
 _LEVEL = 6
 
 
@@ -54,42 +55,13 @@ def packed(values: NDArray[Any]) -> dict[str, Any]:
     >>> text["t"], text["n"]
     ('u8', 3)
     """
-    flat = np.ravel(values)
-    kind = _kind(flat)
-    data = zlib.compress(flat.astype(_KINDS[kind]).tobytes(), _LEVEL)
+    flat = np.ravel(values).astype("<f8")
+    with np.errstate(invalid="ignore"):  # NaN and infinite values
+        written = {kind: flat.astype(narrow) for kind, narrow in _KINDS.items()}
+    exact = flat.tobytes()  # the sign of zero counts
+    kind = next(k for k, x in written.items() if x.astype("<f8").tobytes() == exact)
+    data = zlib.compress(written[kind].tobytes(), _LEVEL)
     return {"z": base64.b64encode(data).decode("ascii"), "t": kind, "n": len(flat)}
-
-
-def _kind(flat: NDArray[Any]) -> str:
-    if flat.dtype.kind not in "iub":
-        whole = np.isfinite(flat).all() and (flat == np.rint(flat)).all()
-        if not whole or (np.signbit(flat) & (flat == 0.0)).any():
-            return "f64"
-    low, high = (float(flat.min()), float(flat.max())) if len(flat) else (0.0, 0.0)
-    if low >= 0.0 and high < 2**16:
-        return "u8" if high < 2**8 else "u16"
-    return "i32" if low >= -(2**31) and high < 2**31 else "f64"
-
-
-def plain(value: Any) -> Any:
-    """What JSON can hold: numbers that it lacks become the words for them.
-
-    Examples
-    --------
-    >>> plain({"a": [1.0, float("inf")], "b": None})
-    {'a': [1.0, 'Infinity'], 'b': None}
-    """
-    if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(v) for v in value]
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value
 
 
 # --- Rows with scores, and the columns by which a page shows groups of them -----------------------
@@ -104,25 +76,30 @@ class GroupColumn:
     codes: Codes
     named: bool
 
-    def take(self, index: NDArray[Any]) -> GroupColumn:
-        """Some of the rows."""
-        return replace(self, codes=self.codes[index])
+    @classmethod
+    def of(
+        cls, name: str, values: Sequence[Any], levels: Sequence[Any], codes: Codes, named: bool
+    ) -> GroupColumn:
+        """Rows whose codes stand for `levels`, shown in the order of `values`."""
+        place = np.array([values.index(v) for v in levels], np.int64)
+        words = tuple("other" if v is None else str(value_in_words(v)) for v in values)
+        return cls(name, words, place[codes], named)
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """The rows that a page is about."""
+    """The rows that a page is about, and the share of each that others accept."""
 
     evidence: Evidence
     groups: tuple[GroupColumn, ...] = ()
     where: str = ""
-    deployed: Codes | None = None
+    accepted_by: Mapping[str, Floats] = field(default_factory=dict)
 
-    def take(self, index: NDArray[Any]) -> ScoredRows:
+    def take(self, index: NDArray[Any], where: str) -> ScoredRows:
         """Some of the rows, by index or mask."""
-        deployed = None if self.deployed is None else self.deployed[index]
-        groups = tuple(g.take(index) for g in self.groups)
-        return replace(self, evidence=self.evidence.take(index), groups=groups, deployed=deployed)
+        groups = tuple(replace(g, codes=g.codes[index]) for g in self.groups)
+        others = {name: share[index] for name, share in self.accepted_by.items()}
+        return ScoredRows(self.evidence.take(index), groups, where, others)
 
     @cached_property
     def pooled(self) -> Evidence:
@@ -136,11 +113,6 @@ class ScoredRows:
         """All cut-offs of one threshold for all."""
         return self.pooled.curve(0)
 
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """Stratum and true class of the rows that there are, copies by measures too."""
-        return self.curve.kinds
-
     @cached_property
     def weight(self) -> Floats:
         """The weight of each row (N,)."""
@@ -149,25 +121,8 @@ class ScoredRows:
 
     def accepted(self, share: Floats) -> Floats:
         """The weight of each kind (K,) that a decision accepts."""
-        rows = self.evidence.rows
-        tables = (self.weight, *rows.by_measure)
-        n, plain = rows.codebook.n_classes + 1, rows.codebook.n_plain
-        sums = [np.bincount(rows.kind, w * share, plain * n).reshape(plain, n) for w in tables]
-        whole = np.concatenate(sums)
-        return np.array([whole[c, t] for c, t in self.kinds])
-
-
-def columns_of_strata(evidence: Evidence, names: Sequence[str]) -> tuple[GroupColumn, ...]:
-    """The columns that strata tell apart, where the values of rows themselves are not kept."""
-    book, stratum = evidence.codebook, evidence.rows.stratum
-    out = []
-    for name in names:
-        keys = [dict(s.key).get(name) for s in book.strata[: book.n_plain]]
-        values = list(dict.fromkeys(keys))
-        place = np.array([values.index(k) for k in keys])
-        words = tuple("other" if v is None else str(value_in_words(v)) for v in values)
-        out.append(GroupColumn(name, words, place[stratum], True))
-    return tuple(out)
+        counts = self.evidence.rows.confusion(np.column_stack([1.0 - share, share])).counts
+        return np.array([counts[c, t, 1] for c, t in self.curve.kinds])
 
 
 # --- Bins of a curve: which cut-offs a page holds -------------------------------------------------
@@ -234,16 +189,11 @@ class ShownBins:
         self,
         curve: Curve,
         cuts: Codes,
-        kinds: tuple[Kind, ...],
         thresholds: Floats | None = None,
     ) -> None:
-        self.cuts, self.kinds = cuts, kinds
+        self.cuts, self.kinds = cuts, curve.kinds
         self.thresholds = short_thresholds(curve, cuts) if thresholds is None else thresholds
-        place = {kind: i for i, kind in enumerate(curve.kinds)}
-        self.counts: Floats = np.zeros((len(kinds), len(cuts)))
-        for k, kind in enumerate(kinds):
-            if kind in place:
-                self.counts[k] = curve.counts[place[kind], cuts]
+        self.counts: Floats = curve.counts[:, cuts].astype(float)
 
     @property
     def m(self) -> int:
@@ -358,10 +308,7 @@ class BoundGoal:
         """The weights of rows in the rates and the functions over these."""
         a = self.accepted
         return {
-            "totals": a.totals.tolist(),
-            "rejected": a.rejected.tolist(),
-            "accepted": a.accepted.tolist(),
-            "rest": a.rest.tolist(),
+            **{name: getattr(a, name) for name in ("totals", "rejected", "accepted", "rest")},
             "objective": self._side(self.goal.objective, self.program.objective),
             "constraints": [
                 self._side(c.side, c.function) | {"relation": c.written.relation, "level": c.level}
@@ -509,16 +456,9 @@ class _Counted:
 
     def __init__(self, bound: BoundGoal, confusion: Confusion) -> None:
         self.bound = bound
-        linker = Linker(confusion.codebook, confusion.marginals, fixed=False)
-        goal = bound.linked.goal
-        sides = [c.lhs if isinstance(c.rhs, Const) else c.lhs - c.rhs for c in goal.constraints]
-        self.sides: list[fn.RateFunction | None] = []
-        for side in (goal.objective, *sides):
-            try:
-                self.sides.append(linker.function(side))
-            except GoalError:
-                self.sides.append(None)
-        self.counted = CountedRates(linker.table, confusion)
+        found = CountedGoal(bound.goal, confusion, None)
+        self.sides = [found.objective.bound, *(c.both.bound for c in found.constraints)]
+        self.counted = found.counted
 
     def ends(self, i: int, tail: float) -> tuple[float, float]:
         """Both limits of a side, each wrong with a probability of at most `tail`."""
@@ -528,7 +468,7 @@ class _Counted:
         found = interval_of(x, self.counted, 1.0 - 2.0 * tail)
         # Where the right side is a number on these rows, the page shows the left one.
         shift = 0.0
-        if i > 0 and not isinstance(self.bound.linked.goal.constraints[i - 1].rhs, Const):
+        if i > 0 and not isinstance(self.bound.goal.constraints[i - 1].rhs, Const):
             shift = self.bound.program.constraints[i - 1].level
         return found.low + shift, found.high + shift
 

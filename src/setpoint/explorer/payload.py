@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -11,25 +12,30 @@ from typing import Any
 import numpy as np
 
 from setpoint.array_types import Codes, Floats
-from setpoint.counts import Column, Curve, Evidence, counted_rows
-from setpoint.errors import GoalError, InputError, InputTypeError
+from setpoint.counts import Column, Evidence, counted_rows
+from setpoint.errors import (
+    EmptyPopulationError,
+    GoalError,
+    InputError,
+    InputTypeError,
+    nearest,
+    quoted,
+)
 from setpoint.explorer.limits import (
     BoundGoal,
     GroupColumn,
     ScoredRows,
     ShownBins,
     chosen_cuts,
-    columns_of_strata,
     limits_at,
     packed,
     places_of,
-    plain,
     sure_limits,
     sure_places,
 )
-from setpoint.explorer.page import take_templates
-from setpoint.goals import Goal, Label, value_in_words
-from setpoint.inputs import CheckedData, as_columns
+from setpoint.explorer.page import Explorer, take_templates
+from setpoint.goals import Goal
+from setpoint.inputs import CheckedData, GivenRows, as_columns
 from setpoint.report import percent
 from setpoint.rules import ClassNames, Rule, Threshold
 
@@ -39,8 +45,8 @@ from setpoint.rules import ClassNames, Rule, Threshold
 _SEED = 24
 
 
-def joined(goal: Goal, other: Goal | None) -> Goal:
-    """A goal that refers to all that either refers to: what rows have to tell apart.
+def joined(goal: Goal, *others: Goal) -> Goal:
+    """A goal that refers to all that any refers to: what rows have to tell apart.
 
     Examples
     --------
@@ -48,9 +54,9 @@ def joined(goal: Goal, other: Goal | None) -> Goal:
     >>> both.needs.names
     ('sex',)
     """
-    if other is None:
+    if not others:
         return goal
-    more = (*other.constraints, other.objective >= 0.0)
+    more = [c for other in others for c in (*other.constraints, other.objective >= 0.0)]
     return Goal(goal.sense, goal.objective, (*goal.constraints, *more))
 
 
@@ -64,12 +70,14 @@ def names_of(by: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def check_curve(goal: Goal, n_classes: int, values: Sequence[str] = ()) -> None:
+def check_curve(
+    goal: Goal, n_classes: int, values: Sequence[str] = (), defers: bool = False
+) -> None:
     """Refuse a goal that has no curve of one threshold, such as one over three classes."""
     why = ""
     if goal.is_blackbox:
         why = "The metric has no formula, so a page cannot compute it."
-    elif goal.defers:
+    elif goal.defers or defers:
         why = "Rules may defer, so that they have two thresholds: there is no one curve."
     elif n_classes > 2:
         why = (
@@ -84,10 +92,22 @@ def check_curve(goal: Goal, n_classes: int, values: Sequence[str] = ()) -> None:
         raise InputError(why)
 
 
-def share_of(check: Any) -> float | None:
-    """The share of the rows that `check` sets apart; None where it is not a number."""
-    if check is None or isinstance(check, Mapping):
-        return None
+def check_of(check: Any, names: Sequence[str]) -> tuple[Mapping[str, Any] | None, float | None]:
+    """The rows held out, whose parts have `names`, or the share of the rows to set apart."""
+    if check is None:
+        return None, None
+    if isinstance(check, Mapping):
+        for name in check:
+            if name not in names:
+                raise InputError(
+                    f"`check` has no entry {name!r} ({nearest(name, names)}); allowed are "
+                    f"{', '.join(map(quoted, names))}"
+                )
+        for name in names[:2]:
+            if check.get(name) is None:
+                holds = " and ".join(map(quoted, names[:2]))
+                raise InputError(f"`check` as a dict holds {holds}, found no {quoted(name)}")
+        return check, None
     if isinstance(check, bool) or not isinstance(check, (int, float, np.number)):
         raise InputTypeError(
             "`check` is None, a share of the rows between 0 and 1, or a dict of scores, y and what "
@@ -95,7 +115,7 @@ def share_of(check: Any) -> float | None:
         )
     if not 0.0 < check < 1.0:
         raise InputError(f"`check` as a share lies between 0 and 1, both left out, found {check!r}")
-    return float(check)
+    return None, float(check)
 
 
 def cautions(goal: Goal, values: Sequence[str] = ()) -> list[str]:
@@ -120,53 +140,119 @@ def cautions(goal: Goal, values: Sequence[str] = ()) -> list[str]:
     return out
 
 
-def group_columns(
-    evidence: Evidence,
-    goal: Goal,
-    by: Sequence[str],
-    columns: Mapping[str, Column],
-    others: Mapping[str, Column] | None = None,
-) -> tuple[GroupColumn, ...]:
-    """The columns of groups: those that the goal names, then those of `by`."""
-    named = [n for n in sorted(goal.needs.columns.get(None, {})) if n not in by]
-    out = list(columns_of_strata(evidence, named))
-    for name in by:
-        own, more = columns[name], None if others is None else others[name]
-        levels = list(dict.fromkeys([*own.levels, *([] if more is None else more.levels)]))
-        levels.sort(key=lambda v: (str(type(v)), v))
-        place = np.array([levels.index(v) for v in own.levels], np.int64)
-        words = tuple(str(value_in_words(v)) for v in levels)
-        out.append(GroupColumn(name, words, place[own.codes], name in goal.needs.names))
+@dataclass(frozen=True, eq=False)
+class GivenScores:
+    """Rows given, checked, with a score each and the columns that `by` names."""
+
+    inputs: CheckedData
+    scores: Floats
+    columns: Mapping[str, Column]
+    where: str
+    by_rule: Floats | None = None  # the share of each row that counts, accepted by today's rule
+
+    @classmethod
+    def of(
+        cls, given: GivenRows, inputs: CheckedData, scores: Floats, by: Sequence[str], where: str
+    ) -> GivenScores:
+        """The columns are checked too, and kept for the rows that count."""
+        kept: Any = counted_rows(inputs.tables[None].weight)
+        known = {}
+        if by:
+            sides, who = given.sensitive_features, "`by` names"
+            known = as_columns(sides, n_rows=given.n_rows, X=given.X, wanted=by, who=who)
+        return cls(inputs, scores, {name: known[name].take(kept) for name in by}, where)
+
+    def decided(self, rule: Rule, codes: Codes | None) -> GivenScores:
+        """The same rows with today's rule, which sees of each that counts its segment's code."""
+        ranked = self.inputs.joined({None: self.scores})
+        return replace(self, by_rule=rule.distribution(ranked, codes)[:, 1])
+
+    def rows(self, goal: Goal, levels: Mapping[str, list[Any]]) -> ScoredRows:
+        """The rows that count, with groups, and who else decided them."""
+        evidence = self.inputs.evidence({None: self.scores})
+        groups = _of_strata(evidence, goal, levels) + tuple(
+            GroupColumn.of(name, values, own.levels, own.codes, name in goal.needs.names)
+            for name, values in levels.items()
+            for own in [self.columns[name]]
+        )
+        deployed = self.inputs.tables[None].counted.deployed
+        return ScoredRows(evidence, groups, self.where, _others(self.by_rule, deployed))
+
+
+def _of_strata(evidence: Evidence, goal: Goal, shown: Mapping[str, Any]) -> tuple[GroupColumn, ...]:
+    """The columns that the goal names: strata tell them apart, the values of rows are not kept."""
+    book, out = evidence.codebook, []
+    for name in sorted(goal.needs.columns.get(None, {}).keys() - shown.keys()):
+        keys = [dict(s.key).get(name) for s in book.strata[: book.n_plain]]
+        values = list(dict.fromkeys(keys))
+        out.append(GroupColumn.of(name, values, keys, evidence.rows.stratum, True))
     return tuple(out)
 
 
-def by_columns(
-    by: Sequence[str], sensitive_features: Any, n_rows: int, X: Any, weight: Floats | None
-) -> dict[str, Column]:
-    """The columns that `by` names, checked, for the rows that count."""
-    if not by:
-        return {}
-    known = as_columns(sensitive_features, n_rows=n_rows, X=X, wanted=by, who="`by` names")
-    kept: Any = counted_rows(weight)
-    return {name: known[name].take(kept) for name in by}
+_RULE, _DEPLOYED = "today's rule", "the deployed model"
 
 
-def scored_rows(
-    inputs: CheckedData,
-    scores: Floats,
-    goal: Goal,
-    by: Sequence[str],
-    columns: Mapping[str, Column],
-    where: str,
-    others: Mapping[str, Column] | None = None,
-) -> ScoredRows:
-    """The rows that count, with scores, groups and the deployed model's decisions."""
-    evidence = inputs.evidence({None: scores})
-    groups = group_columns(evidence, goal, by, columns, others)
-    return ScoredRows(evidence, groups, where, inputs.tables[None].counted.deployed)
+def _others(by_rule: Floats | None, deployed: Codes | None) -> dict[str, Floats]:
+    """Today's rule and the deployed model, where they are known."""
+    decided = None if deployed is None else (deployed == 1).astype(np.float64)
+    found = {_RULE: by_rule, _DEPLOYED: decided}
+    return {name: share for name, share in found.items() if share is not None}
 
 
-def split_rows(rows: ScoredRows, share: float) -> tuple[ScoredRows, ScoredRows, Codes]:
+SEVERAL = "The rule decides by more than one score a row: there is no one curve."
+_OF_FIT = "The rows of fit on which the rule was chosen, with the scores that it was chosen by."
+
+
+def rows_of_fit(goal: Goal, evidence: Evidence, rule: Rule | None = None) -> ScoredRows:
+    """The rows of a fit, with the deployed model's decisions where strata tell them."""
+    if evidence.n_scores is not None or evidence.credit.by_posteriors:
+        raise InputError(SEVERAL)
+    book = evidence.codebook
+    known = [s.baseline for s in book.strata[: book.n_plain]]
+    deployed = None if None in known else np.array(known)[evidence.rows.stratum]
+    by_rule = None if rule is None else evidence.distribution(rule)[:, 1]
+    groups = _of_strata(evidence, goal, {})
+    return ScoredRows(evidence, groups, _OF_FIT, _others(by_rule, deployed))
+
+
+def explorer_of(
+    goals: Sequence[Goal],
+    own: GivenScores | ScoredRows,
+    held: GivenScores | float | None = None,
+    *,
+    held_name: str = "check",
+    rule: Rule | None = None,
+    warnings: Sequence[str] = (),
+) -> Explorer:
+    """The page of rows; held out for the check are others, or a share of the same."""
+    given = [part for part in (own, held) if isinstance(part, GivenScores)]
+    levels = {
+        name: sorted(
+            {level: None for part in given for level in part.columns[name].levels},
+            key=lambda level: (str(type(level)), level),
+        )
+        for name in (own.columns if isinstance(own, GivenScores) else ())
+    }
+    both, check = joined(*goals), None
+    rows = own.rows(both, levels) if isinstance(own, GivenScores) else own
+    if isinstance(held, GivenScores):
+        inputs = replace(held.inputs, codebook=rows.evidence.codebook)  # counted by the same codes
+        try:
+            check = replace(held, inputs=inputs).rows(both, levels)
+        except EmptyPopulationError as error:
+            raise InputError(f"`{held_name}`: {error}") from None
+    elif held:
+        rows, check = split_rows(rows, held)
+    return Explorer(payload_of(goals, rows, rule=rule, check=check, warnings=warnings))
+
+
+def explorer_on(goal: Goal, evidence: Evidence) -> Explorer:
+    """The page of a goal on the rows of a fit, such as those for which no rule meets it."""
+    check_curve(goal, evidence.n_classes, evidence.sees)
+    return explorer_of([goal], rows_of_fit(goal, evidence))
+
+
+def split_rows(rows: ScoredRows, share: float) -> tuple[ScoredRows, ScoredRows]:
     """Rows to choose on and rows held out, drawn at random with a fixed seed."""
     kind = rows.evidence.rows.kind.astype(np.int64)
     rng = np.random.default_rng(_SEED)
@@ -189,45 +275,12 @@ def split_rows(rows: ScoredRows, share: float) -> tuple[ScoredRows, ScoredRows, 
                 f"`check`: of {len(kind)} rows a share of {share:g} leaves a class without a row "
                 f"{what}; pass rows held out as a dict, or None"
             )
-    index = np.flatnonzero(~held)
-    chosen = replace(
-        rows.take(index),
-        where=f"{rows.where} {percent(1.0 - share)} of them, drawn at random; the others are held "
-        "out for the check.",
+    chosen = (
+        f"{rows.where} {percent(1.0 - share)} of them, drawn at random; the others are held out "
+        "for the check."
     )
-    out = replace(
-        rows.take(np.flatnonzero(held)),
-        where=f"{percent(share)} of the rows, drawn at random before anything was chosen.",
-    )
-    return chosen, out, index
-
-
-# --- Decisions that a page compares with: today's rule --------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Marker:
-    """Decisions to compare with."""
-
-    name: str
-    share: Floats
-    words: str = ""
-    rule: Rule | None = None
-
-
-def markers_of(
-    rows: ScoredRows,
-    labels: Sequence[Label],
-    rule: Rule | None = None,
-    share: Floats | None = None,
-) -> list[Marker]:
-    """Today's rule and the deployed model, where they are known."""
-    out = []
-    if rule is not None and share is not None:
-        out.append(Marker("today's rule", share, rule.explain(ClassNames(tuple(labels))), rule))
-    if rows.deployed is not None:
-        out.append(Marker("the deployed model", (rows.deployed == 1).astype(np.float64)))
-    return out
+    out = f"{percent(share)} of the rows, drawn at random before anything was chosen."
+    return rows.take(np.flatnonzero(~held), chosen), rows.take(np.flatnonzero(held), out)
 
 
 # --- The payload of a page: everything that it computes from, as plain data -----------------------
@@ -248,20 +301,31 @@ def payload_of(
     goals: Sequence[Goal],
     rows: ScoredRows,
     *,
-    markers: Sequence[Marker] = (),
+    rule: Rule | None = None,
     check: ScoredRows | None = None,
     warnings: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Everything that the page of one goal, or of two, computes from."""
     evidence, curve = rows.evidence, rows.curve
     classes = evidence.classes
+    names = ClassNames(tuple(classes))
+    words = "" if rule is None else rule.explain(names)
     bound = [BoundGoal(goal, rows) for goal in goals]
-    accepted = sure_places(evidence.scores)
-    sure_at = _cuts_accepting(rows, accepted)
+    # The cut-offs that accept at least so many rows, by the scores alone.
+    ranked = np.sort(evidence.scores)[::-1]
+    lowest = ranked[np.minimum(sure_places(ranked), len(ranked)) - 1]
+    sure_at = np.searchsorted(-curve.values, -lowest, side="right")
     own = {g.start[0] for g in bound}
-    own |= {cut for m in markers if (cut := _cut_of(m, curve)) is not None}
+    today = None
+    if isinstance(rule, Threshold) and not rule.width:
+        today = int(np.searchsorted(-curve.values, -rule.threshold, side="right"))
+        own.add(today)
     room = MOST_CHARACTERS if check is None else MOST_CHARACTERS * _OF_TWO
     bins, written = _thinned(rows, {*own, *sure_at.tolist()}, MOST_BINS, room)
+    # A link of a page with other rows is not read.
+    digest = sha256(bins.thresholds.tobytes() + bins.counts.tobytes())
+    if check is not None:
+        digest.update(check.curve.values.tobytes() + check.curve.counts.tobytes())
     programs = []
     for goal in bound:
         part = goal.payload(bins, classes[1])
@@ -278,10 +342,10 @@ def payload_of(
     out = {
         "format": 1,
         "version": version("setpoint"),
-        "digest": _digest(bins, check),
+        "digest": digest.hexdigest()[:16],
         "classes": [str(c) for c in classes],
         "positive": str(classes[1]),
-        "positiveWords": ClassNames(tuple(classes)).label(1),
+        "positiveWords": names.label(1),
         "per": PER,
         "rows": {
             **_size(rows),
@@ -304,12 +368,29 @@ def payload_of(
             {"column": g.name, "values": list(g.values), "named": g.named} for g in rows.groups
         ],
         "programs": [p | {"places": packed(p["places"])} for p in programs],
-        "markers": [_marker(m, rows, bins, curve) for m in markers],
+        "markers": [
+            {
+                "name": name,
+                "S": rows.accepted(share),
+                "cut": bins.place(today) if name == _RULE and today is not None else None,
+                "words": words if name == _RULE else "",
+                "columns": [
+                    np.bincount(
+                        g.codes * 3 + evidence.rows.true, rows.weight * share, 3 * len(g.values)
+                    )
+                    for g in rows.groups
+                ],
+            }
+            for name, share in rows.accepted_by.items()
+        ],
         "prices": {"unit": unit, "text": objective["words"]} if unit == "amount" else None,
         "check": None if check is None else _checked(check, goals, bins, programs),
         "take": take_templates(classes, goals, weighted=bool((rows.weight != 1.0).any())),
     }
-    return dict(plain(out))
+    # Numbers that JSON lacks become the words for them.
+    text = json.dumps(out, default=lambda value: value.tolist())
+    found: dict[str, Any] = json.loads(text, parse_constant=str)
+    return found
 
 
 def _size(rows: ScoredRows) -> dict[str, Any]:
@@ -322,58 +403,17 @@ def _thinned(
     rows: ScoredRows, always: set[int], most: int, room: float
 ) -> tuple[ShownBins, dict[str, Any]]:
     """As many bins as the page can hold."""
-    most = min(most, _most_bins(rows))
+    # What the page counts in the bins fits into the memory of a phone.
+    counted = len(rows.curve.kinds) + sum(3 * len(g.values) for g in rows.groups)
+    most = min(most, max(_MOST_COUNTS // counted, _FEWEST_BINS))
     while True:
         cuts = chosen_cuts(len(rows.curve.values), most, sorted(always))
-        bins = ShownBins(rows.curve, cuts, rows.kinds)
+        bins = ShownBins(rows.curve, cuts)
         written = bins.payload(rows)
         arrays = [written["thresholds"], written["counts"], *written["columns"]]
         if sum(len(a["z"]) for a in arrays) <= room or bins.m <= _FEWEST_BINS:
             return bins, written
         most = min(most, bins.m) // 2
-
-
-def _most_bins(rows: ScoredRows) -> int:
-    """So many bins that what the page counts in them fits into the memory of a phone."""
-    counted = len(rows.kinds) + sum(3 * len(g.values) for g in rows.groups)
-    return max(_MOST_COUNTS // counted, _FEWEST_BINS)
-
-
-def _cuts_accepting(rows: ScoredRows, accepted: Codes) -> Codes:
-    """The cut-offs that accept at least so many rows, by the scores alone."""
-    ranked = np.sort(rows.evidence.scores)[::-1]
-    lowest = ranked[np.minimum(accepted, len(ranked)) - 1]
-    return np.asarray(np.searchsorted(-rows.curve.values, -lowest, side="right"))
-
-
-def _cut_of(marker: Marker, curve: Curve) -> int | None:
-    """The cut-off of a marker that is one threshold for all."""
-    rule = marker.rule
-    if not isinstance(rule, Threshold) or rule.width:
-        return None
-    return int(np.searchsorted(-curve.values, -rule.threshold, side="right"))
-
-
-def _digest(bins: ShownBins, check: ScoredRows | None) -> str:
-    """What tells a page of these rows from one of others: a link of the other is not read."""
-    out = sha256(bins.thresholds.tobytes() + bins.counts.tobytes())
-    if check is not None:
-        out.update(check.curve.values.tobytes() + check.curve.counts.tobytes())
-    return out.hexdigest()[:16]
-
-
-def _marker(marker: Marker, rows: ScoredRows, bins: ShownBins, curve: Curve) -> dict[str, Any]:
-    cut = _cut_of(marker, curve)
-    weight, true = rows.weight * marker.share, rows.evidence.rows.true
-    return {
-        "name": marker.name,
-        "S": rows.accepted(marker.share),
-        "cut": None if cut is None else bins.place(cut),
-        "words": marker.words,
-        "columns": [
-            np.bincount(g.codes * 3 + true, weight, 3 * len(g.values)) for g in rows.groups
-        ],
-    }
 
 
 def _checked(
@@ -384,7 +424,7 @@ def _checked(
 ) -> dict[str, Any]:
     """The rows held out at the same cut-offs."""
     cuts = np.searchsorted(-check.curve.values, -bins.thresholds, side="right")
-    held = ShownBins(check.curve, cuts, check.kinds, bins.thresholds)
+    held = ShownBins(check.curve, cuts, bins.thresholds)
     parts: list[dict[str, Any]] = []
     for goal, known in zip(goals, programs, strict=True):
         try:

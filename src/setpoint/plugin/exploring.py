@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from setpoint import explorer, search
-from setpoint.array_types import Codes
-from setpoint.counts import Column, Evidence
+from setpoint.array_types import Codes, Floats
+from setpoint.counts import Evidence
 from setpoint.errors import (
-    EmptyPopulationError,
     GoalError,
     InputError,
     InputTypeError,
     listed,
     nearest,
-    quoted,
 )
 from setpoint.estimators import GoalClassifier
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
     CheckedData,
-    ClassOrder,
     Dataset,
     GivenRows,
     RowDigest,
@@ -129,9 +126,18 @@ def frontier(
         raise InputTypeError(
             f"frontier takes a fitted classifier or Evidence, got {type(source).__name__}"
         )
-    own = {"sample_weight": sample_weight, "baseline": baseline, "datasets": datasets}
-    moved: dict[str, Any] = {"vary": vary, "values": values, "randomized": randomized}
-    return source._frontier(goal, **moved, X=X, y=y, sensitive_features=sensitive_features, **own)
+    return source._frontier(
+        goal,
+        vary=vary,
+        values=values,
+        randomized=randomized,
+        X=X,
+        y=y,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        baseline=baseline,
+        datasets=datasets,
+    )
 
 
 def frontier_of_evidence(
@@ -159,7 +165,6 @@ def frontier_of_evidence(
 
 
 _OF_ROWS = ("scores", "y", "sample_weight", "sensitive_features", "baseline")
-_GIVEN, _HELD = "The rows given.", "The rows held out, as given."
 
 
 def explore(
@@ -236,74 +241,39 @@ def explore(
     >>> start["cut"], start["feasible"]
     (2, True)
     """
-    goals = [as_goal(goal), *([] if other_goal is None else [as_goal(other_goal)])]
+    goals = [as_goal(g) for g in (goal, *([] if other_goal is None else [other_goal]))]
     for one in goals:
         one.require_formula("explore shows goals with a formula")
-    both = explorer.joined(goals[0], goals[-1] if len(goals) > 1 else None)
-    names, share = explorer.names_of(by), explorer.share_of(check)
+    both = explorer.joined(*goals)
+    names, (apart, share) = explorer.names_of(by), explorer.check_of(check, _OF_ROWS)
     if rule is not None and not isinstance(rule, Rule):
         raise InputTypeError(f"`rule` is a Rule, such as clf.rule_, found {type(rule).__name__}")
     known = classes_of(y, None, pos_label, goal=goals[0] if np.ndim(scores) > 1 else None)
     if len(known.labels) > 2 or both.defers:
         explorer.check_curve(both, len(known.labels))
-    values = one_score(scores, known)
-    own = dict(zip(_OF_ROWS, (scores, y, sample_weight, sensitive_features, baseline), strict=True))
-    inputs, column_of = _checked(own, len(values), both, known)
-    inputs.require_values()
-    columns, others = column_of(names), None
-    if isinstance(check, Mapping):
-        for name in check:
-            if name not in _OF_ROWS:
-                raise InputError(
-                    f"`check` has no entry {name!r} ({nearest(name, _OF_ROWS)}); allowed are "
-                    f"{', '.join(map(quoted, _OF_ROWS))}"
-                )
-        for name in ("scores", "y"):
-            if check.get(name) is None:
-                raise InputError(
-                    f"`check` as a dict holds `scores` and `y`, found no {quoted(name)}"
-                )
-        held_values = one_score(check["scores"], known, "check['scores']")
+
+    def given(values: Floats, part: Mapping[str, Any], where: str) -> explorer.GivenScores:
+        sides = {name: part.get(name) for name in _OF_ROWS[1:]}
+        rows = GivenRows(len(values), **sides, beside=(part["scores"], "scores"))
+        inputs = CheckedData.check(both, known, {None: rows}, None)
+        return explorer.GivenScores.of(rows, inputs, values, names, where)
+
+    whole = dict(
+        zip(_OF_ROWS, (scores, y, sample_weight, sensitive_features, baseline), strict=True)
+    )
+    own = given(one_score(scores, known), whole, "The rows given.")
+    own.inputs.require_values()
+    if rule is not None:
+        own = own.decided(rule, _codes_of(rule, own.inputs))
+    held: explorer.GivenScores | float | None = share
+    if apart is not None:
+        values = one_score(apart["scores"], known, "check['scores']")
         try:
-            held, column_of = _checked(check, len(held_values), both, known)
-            others = column_of(names)
+            held = given(values, apart, "The rows held out, as given.")
         except InputError as error:
             raise InputError(f"`check`: {error}") from None
-    rows = explorer.scored_rows(inputs, values, both, names, columns, _GIVEN, others)
-    by_rule = None
-    if rule is not None:
-        by_rule = np.asarray(rule.distribution(rows.evidence.scores, _codes_of(rule, inputs)))[:, 1]
-    markers = explorer.markers_of(rows, known.labels, rule, by_rule)
-    checked = None
-    if others is not None:
-        held = replace(held, codebook=inputs.rows.codebook)  # counted by the same codes
-        try:
-            checked = explorer.scored_rows(held, held_values, both, names, others, _HELD, columns)
-        except EmptyPopulationError as error:
-            raise InputError(f"`check`: {error}") from None
-    elif share is not None:
-        rows, checked, index = explorer.split_rows(rows, share)
-        markers = [replace(m, share=m.share[index]) for m in markers]
-    return explorer.Explorer(
-        explorer.payload_of(
-            goals,
-            rows,
-            markers=markers,
-            check=checked,
-            warnings=explorer.cautions(both, [*both.needs.measures.get(None, {})]),
-        )
-    )
-
-
-def _checked(
-    rows: Mapping[str, Any], n_rows: int, goal: Goal, known: ClassOrder
-) -> tuple[CheckedData, Callable[[Sequence[str]], dict[str, Column]]]:
-    """Rows as given, checked; and what finds further columns of them."""
-    own = {name: rows.get(name) for name in _OF_ROWS[1:]}
-    given = GivenRows(n_rows, **own, beside=(rows["scores"], "scores"))
-    found = CheckedData.check(goal, known, {None: given}, None)
-    sides, weight = given.sensitive_features, found.tables[None].weight
-    return found, lambda names: explorer.by_columns(names, sides, n_rows, None, weight)
+    warnings = explorer.cautions(both, [*both.needs.measures.get(None, {})])
+    return explorer.explorer_of(goals, own, held, rule=rule, warnings=warnings)
 
 
 def _codes_of(rule: Rule, inputs: CheckedData) -> Codes | None:

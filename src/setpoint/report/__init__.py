@@ -21,7 +21,14 @@ if TYPE_CHECKING:
         report_document,
         report_text,
     )
-    from setpoint.report.entry import LEVEL, Entry, GroupRow, entries_on, measured_entry
+    from setpoint.report.entry import (
+        LEVEL,
+        CountedGoal,
+        Entry,
+        GroupRow,
+        entries_on,
+        measured_entry,
+    )
     from setpoint.report.facts import (
         SIZE,
         Certificate,
