@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from tasks.test_values import DEFER, FRAME, NEW, PROFIT
+from table_models.test_values import DEFER, FRAME, NEW, PROFIT
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setpoint.errors import InputError, InputTypeError
-from setpoint.estimators.batch import Capacity
+from setpoint.estimators.by_rule import Capacity
 
 
 @settings(max_examples=200, deadline=None)

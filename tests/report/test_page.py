@@ -36,8 +36,8 @@ from setpoint.report import (
     headline,
     report_text,
 )
+from setpoint.report.operating import pictures_of
 from setpoint.report.page import page_text
-from setpoint.report.sections import pictures_of
 from thinning import thinned
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning")

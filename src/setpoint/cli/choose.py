@@ -10,8 +10,8 @@ import click
 
 from setpoint.cli import session as shell
 from setpoint.cli.endings import Ending, blocks, command, judged, typed_words, wrote
-from setpoint.cli.inputs import opened_with
 from setpoint.cli.options import GIVEN, READING, Option
+from setpoint.cli.session import opened_with
 from setpoint.errors import InputError
 from setpoint.goals import Goal
 from setpoint.packages import require_packages

@@ -22,8 +22,8 @@ from setpoint.cli.endings import (
     write_fit,
     wrote,
 )
-from setpoint.cli.inputs import metric_of, module_file
 from setpoint.cli.options import READING
+from setpoint.cli.session import metric_of, module_file
 from setpoint.errors import InputError
 from setpoint.goals import Goal, as_goal
 from setpoint.tables import TableFile, certifying, chosen_on, judged_on, note, training_solver

@@ -19,8 +19,8 @@ from setpoint.cli.endings import (
     judged,
     wrote,
 )
-from setpoint.cli.inputs import metric_for, module_file, opened, opened_with
 from setpoint.cli.options import READING, Option, level_of
+from setpoint.cli.session import metric_for, module_file, opened, opened_with
 from setpoint.goals import as_goal
 from setpoint.tables import TableFile, only_one_stdin, step, warnings_as_notes
 

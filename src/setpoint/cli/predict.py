@@ -15,8 +15,8 @@ import click
 
 from setpoint.cli import session as shell
 from setpoint.cli.endings import Ending, Page, command, command_text, judged
-from setpoint.cli.inputs import opened, opened_with
 from setpoint.cli.options import READING
+from setpoint.cli.session import opened, opened_with
 from setpoint.goals import as_goal
 from setpoint.inputs import whole_file
 from setpoint.tables import columns_named, counted, note, step

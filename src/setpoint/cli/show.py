@@ -14,8 +14,8 @@ import click
 
 from setpoint.cli import session as shell
 from setpoint.cli.endings import Ending, blocks, certified_before, command, status_of, wrote
-from setpoint.cli.inputs import opened, opened_with
 from setpoint.cli.options import OPTIONS, READING
+from setpoint.cli.session import opened, opened_with
 from setpoint.goals import Goal, Label
 from setpoint.inputs import whole_file
 from setpoint.tables import note, step, warnings_as_notes

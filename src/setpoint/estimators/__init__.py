@@ -11,8 +11,7 @@ if TYPE_CHECKING:
         atomic_fit,
         fingerprint,
     )
-    from setpoint.estimators.batch import check_at_most
-    from setpoint.estimators.by_rule import UnknownGroupWarning
+    from setpoint.estimators.by_rule import UnknownGroupWarning, check_at_most
     from setpoint.estimators.explanation import ExplainedRow, Explanation
     from setpoint.estimators.linear_rule import (
         AsFloats,

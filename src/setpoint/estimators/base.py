@@ -21,9 +21,8 @@ from setpoint.blackbox import BlackBox, measured_on, shifted_by
 from setpoint.counts import Evidence
 from setpoint.errors import InputError, warn_caller
 from setpoint.estimators import FitData, given_rows
-from setpoint.estimators.batch import DecidesBatches
-from setpoint.estimators.by_rule import explored, require_rows
-from setpoint.estimators.explanation import ExplainsDecisions
+from setpoint.estimators.by_rule import DecidesBatches
+from setpoint.estimators.explanation import ExplainsDecisions, explored, require_rows
 from setpoint.explorer import Explorer
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (

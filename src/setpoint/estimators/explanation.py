@@ -1,8 +1,8 @@
-"""Decisions explained one by one: the score, the cut-off, and how far it lies."""
+"""What a classifier decides and why, row by row, and on a page where bounds are dragged."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, overload
@@ -11,17 +11,38 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from setpoint.errors import InputTypeError
+from setpoint.counts import Evidence, counted_rows
+from setpoint.errors import (
+    InputError,
+    InputTypeError,
+    nearest,
+)
 from setpoint.estimators.by_rule import DecidesByRule
-from setpoint.goals import column_in_words, value_in_words
-from setpoint.inputs import described
+from setpoint.explorer import (
+    SEVERAL,
+    Explorer,
+    GivenScores,
+    ScoredRows,
+    cautions,
+    check_curve,
+    check_of,
+    explorer_of,
+    joined,
+    names_of,
+    rows_of_fit,
+)
+from setpoint.goals import as_goal, column_in_words, value_in_words
+from setpoint.inputs import (
+    described,
+)
 from setpoint.packages import pandas
 from setpoint.report import cleaned, covered, percent
-from setpoint.rules import Band, PerSegment, Threshold, segment_in_words
+from setpoint.rules import Band, PerSegment, Rule, Threshold, segment_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from setpoint.estimators.base import GoalClassifier
     from setpoint.rules import Rule
 
 
@@ -439,3 +460,99 @@ def _edges(rule: Rule, code: int) -> list[float]:
 def _plain(numbers: NDArray[np.float64]) -> list[float | None]:
     """Numbers as Python has them; None for NaN."""
     return [None if np.isnan(x) else x for x in numbers.tolist()]
+
+
+# --- Prediction by a fitted rule: scores, segments and draws in, labels out -----------------------
+
+
+# --- The rows that a rule was found on, or others in their place ----------------------------------
+
+
+def require_rows(
+    what: str, X: Any, y: Any, beside: Mapping[str, Any], evidence: Evidence | None
+) -> None:
+    """Refuse to go on without rows, or with a part of them."""
+    if (X is None) != (y is None):
+        raise InputError(f"{what}: `X` and `y` go together")
+    if X is not None:
+        return
+    given = ", ".join(f"`{name}`" for name, value in beside.items() if value is not None)
+    if given:
+        raise InputError(f"{what}: {given} belongs to rows that `X` and `y` give")
+    if evidence is None:
+        raise InputError(
+            f"{what}: the rows that the rule was found on are not available (copies and model "
+            "files do not hold them): give X and y"
+        )
+
+
+# --- The explorer of a fitted classifier: chosen on out-of-fold scores ----------------------------
+
+
+_SHARE = 0.3
+"""Of the rows given, held out where they have to serve for choosing too."""
+
+_OF_CHECK = ("X", "y", "sample_weight", "sensitive_features", "baseline")
+
+
+def explored(
+    classifier: GoalClassifier,
+    X: Any,
+    y: Any,
+    by: str | Sequence[str] | None,
+    goal: Any,
+    other_goal: Any,
+    given: Mapping[str, Any],
+    check: Any = None,
+) -> Explorer:
+    """See :meth:`setpoint.estimators.base.GoalClassifier.explore`."""
+    wanted = _SHARE if check is None else None if check == 0 else check
+    apart, share = check_of(wanted, _OF_CHECK)
+    goals = [classifier._goal() if goal is None else as_goal(goal)]
+    if other_goal is not None:
+        goals.append(as_goal(other_goal))
+    names, both = names_of(by), joined(*goals)
+    evidence = getattr(classifier, "evidence_", None)
+    require_rows("explore", X, y, given, evidence)
+    if evidence is not None and check is not None:
+        raise InputError(
+            "`check`: the rows of fit are there to choose on, and X and y are those of the check; "
+            "leave it out"
+        )
+    rule, warnings = classifier.rule_, cautions(both)
+    check_curve(both, len(classifier.classes_), rule.value_columns, classifier._defers)
+    if rule.score_columns is not None:
+        raise InputError(SEVERAL)
+
+    def checked(of: str, X: Any, y: Any, **sides: Any) -> GivenScores:
+        rows, inputs = classifier._seen(both, X, y, **sides)
+        scores = classifier._scores(X)
+        out = GivenScores.of(rows[None], inputs, scores, names, "The rows given to explore.")
+        weight = inputs.tables[None].weight
+        codes = classifier._segments(X, sides["sensitive_features"])
+        codes = None if codes is None else codes[counted_rows(weight)]
+        if seen := classifier._share_seen(X, weight):
+            warnings.append(
+                f"{of}{percent(seen)} of the rows given were in the fit; they flatter the rule."
+            )
+        return out.decided(rule, codes)
+
+    own: GivenScores | ScoredRows
+    held: GivenScores | float | None = None
+    if evidence is None:
+        own = checked("", X, y, **given)
+        held = share
+        if apart is not None:
+            held = checked("The check: ", **{name: apart.get(name) for name in ("X", "y", *given)})
+    else:
+        if X is not None:
+            held = checked("The check: ", X, y, **given)
+        own = rows_of_fit(both, evidence, rule)
+        for name in names:
+            if name not in both.needs.columns.get(None, {}):
+                raise InputError(
+                    f"`by`: of the rows of fit the columns that the goal names are kept, not "
+                    f"{name!r} ({nearest(name, both.needs.names)}); setpoint.explore takes scores "
+                    "with any columns"
+                )
+    return explorer_of(goals, own, held, held_name="X", rule=rule, warnings=warnings)

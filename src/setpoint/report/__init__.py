@@ -69,7 +69,12 @@ if TYPE_CHECKING:
     )
     from setpoint.report.operating import (
         DeferralPoints,
+        DeferralSection,
+        Frontiers,
         OperatingPoints,
+        OperatingSection,
+        Prices,
+        SearchTrace,
         deferral_points,
         operating_points,
     )
@@ -94,13 +99,6 @@ if TYPE_CHECKING:
         with_deployed,
         with_guarantee,
         with_words,
-    )
-    from setpoint.report.sections import (
-        DeferralSection,
-        Frontiers,
-        OperatingSection,
-        Prices,
-        SearchTrace,
     )
     from setpoint.report.text import (
         Axis,

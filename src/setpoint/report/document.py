@@ -50,7 +50,7 @@ from setpoint.report.numbers import (
     shown_bound,
     unit_of,
 )
-from setpoint.report.operating import OperatingPoints
+from setpoint.report.operating import OperatingPoints, pictures_of, pictures_of_refused
 from setpoint.report.promised import (
     STATES,
     assurances,
@@ -59,7 +59,6 @@ from setpoint.report.promised import (
     promising,
     same_sides,
 )
-from setpoint.report.sections import pictures_of, pictures_of_refused
 from setpoint.report.text import (
     Bar,
     Block,

@@ -60,8 +60,14 @@ from setpoint.report.facts import (
 )
 from setpoint.report.findings import few_rows
 from setpoint.report.numbers import MOST_CLASSES, Counts, unit_of
-from setpoint.report.operating import deferral_points, operating_points
-from setpoint.report.sections import DeferralSection, OperatingSection, Prices, SearchTrace
+from setpoint.report.operating import (
+    DeferralSection,
+    OperatingSection,
+    Prices,
+    SearchTrace,
+    deferral_points,
+    operating_points,
+)
 from setpoint.rules import ClassNames, PerSegment, Rule, Threshold, first_lines
 from setpoint.search import Found
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from setpoint import InputError
+from table_models.test_fitting import FRAME, NEW
 from tables.fits import fit_table
-from tasks.test_fitting import FRAME, NEW
 
 
 @pytest.fixture(scope="module")
