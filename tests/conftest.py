@@ -37,7 +37,7 @@ def pytest_collection():
 def plain_models():
     """Tables are fitted with logistic regression where nobody names a model: in one fit a fold."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("setpoint.tables.model.DEFAULT", "logistic")
+        patch.setattr("setpoint.tables.settings.DEFAULT", "logistic")
         yield
 
 

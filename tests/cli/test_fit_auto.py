@@ -23,7 +23,7 @@ def fit(run, folder, tmp_path):
 @pytest.fixture
 def models(monkeypatch):
     """As it is without the tests' own default."""
-    monkeypatch.setattr("setpoint.tables.model.DEFAULT", "auto")
+    monkeypatch.setattr("setpoint.tables.settings.DEFAULT", "auto")
 
 
 @pytest.mark.usefixtures("models")

@@ -36,7 +36,7 @@ from setpoint.report import (
     headline,
     report_text,
 )
-from setpoint.report.operating import pictures_of
+from setpoint.report.displays.sections import pictures_of
 from setpoint.report.page import page_text
 from thinning import thinned
 

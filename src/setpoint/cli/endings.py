@@ -162,10 +162,7 @@ def judged(
     files: Mapping[str, Any] | None = None,
     **written: str | None,
 ) -> Ending:
-    """The ending of a command that judges: verdict and report, and the verdict's code.
-
-    The `page` is written here, if it is asked for, with sentences by their titles.
-    """
+    """The ending of a command that judges: its page, verdict and report, and the verdict's code."""
     if page is not None:
         from setpoint.report import TextSection
 

@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from setpoint.report.displays.groups import plot_groups
     from setpoint.report.displays.operating import plot_deferral, plot_objective, plot_operating
     from setpoint.report.displays.search import plot_convergence
+    from setpoint.report.displays.sections import (
+        DeferralSection,
+        Frontiers,
+        OperatingSection,
+        Prices,
+        SearchTrace,
+    )
     from setpoint.report.displays.style import Canvas, Display
     from setpoint.report.document import (
         NO_RULE,
@@ -69,12 +76,7 @@ if TYPE_CHECKING:
     )
     from setpoint.report.operating import (
         DeferralPoints,
-        DeferralSection,
-        Frontiers,
         OperatingPoints,
-        OperatingSection,
-        Prices,
-        SearchTrace,
         deferral_points,
         operating_points,
     )

@@ -23,6 +23,7 @@ from setpoint.goals import (
 )
 from setpoint.inference import FAILS, OPEN, SHOWN
 from setpoint.report.advice import advice_of, stricter_goal
+from setpoint.report.displays.sections import pictures_of, pictures_of_refused
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.facts import SIZE, TITLE, Facts, Picture, TextSection
 from setpoint.report.findings import (
@@ -50,7 +51,7 @@ from setpoint.report.numbers import (
     shown_bound,
     unit_of,
 )
-from setpoint.report.operating import OperatingPoints, pictures_of, pictures_of_refused
+from setpoint.report.operating import OperatingPoints
 from setpoint.report.promised import (
     STATES,
     assurances,

@@ -39,6 +39,12 @@ from setpoint.inference import CountedRates, is_group_gap
 from setpoint.inputs import CheckedTable, atomic_write
 from setpoint.packages import pandas
 from setpoint.program import LinkedGoal, Linker, link
+from setpoint.report.displays.sections import (
+    DeferralSection,
+    OperatingSection,
+    Prices,
+    SearchTrace,
+)
 from setpoint.report.entry import (
     LEVEL,
     BoundSide,
@@ -60,14 +66,7 @@ from setpoint.report.facts import (
 )
 from setpoint.report.findings import few_rows
 from setpoint.report.numbers import MOST_CLASSES, Counts, unit_of
-from setpoint.report.operating import (
-    DeferralSection,
-    OperatingSection,
-    Prices,
-    SearchTrace,
-    deferral_points,
-    operating_points,
-)
+from setpoint.report.operating import deferral_points, operating_points
 from setpoint.rules import ClassNames, PerSegment, Rule, Threshold, first_lines
 from setpoint.search import Found
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         write_infeasible_page,
         write_page,
     )
+    from setpoint.tables.counting import evaluate_tables, pilot_of_table, solve_tables
     from setpoint.tables.features import (
         LEARNERS,
         described,
@@ -26,27 +27,20 @@ if TYPE_CHECKING:
     )
     from setpoint.tables.files import FORMATS, CsvDialect, parquet_batches, read_table, write_rows
     from setpoint.tables.fitted import CHECKED, columns_of_all
-    from setpoint.tables.fitting import (
-        Tables,
-        fit_tables,
-        read_tables,
-    )
-    from setpoint.tables.model import MODULES, SURROGATES, TableModel, training_solver
+    from setpoint.tables.model import TableModel, Tables, fit_tables, read_tables
     from setpoint.tables.roles import counted
     from setpoint.tables.rows import (
         LOG,
         TableFile,
         columns_named,
-        evaluate_tables,
         labelled_rows,
         note,
         only_one_stdin,
-        pilot_of_table,
         read,
-        solve_tables,
         step,
         warnings_as_notes,
     )
+    from setpoint.tables.settings import MODULES, SURROGATES, training_solver
     from setpoint.tables.table import (
         Table,
         TableColumn,

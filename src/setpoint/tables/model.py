@@ -1,290 +1,53 @@
-"""A classifier of tables: what is asked for, what a fit finds, and what a model file holds."""
+"""A classifier of tables: what is asked for, its fit, and what a model file holds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from setpoint.errors import InputError, nearest
-from setpoint.goals import Goal, require_plain
-from setpoint.packages import require_packages
-from setpoint.solvers import (
-    FAMILIES,
-    MEASURING,
-    SOLVERS,
-    AugmentedLagrangian,
-    Confidence,
-    solvers_of,
-)
+from setpoint.goals import Goal, as_goal
+from setpoint.parameters import is_number
+from setpoint.tables.about import RowCounts, about_fit, noted_suspects
 from setpoint.tables.fitted import FittedModel
-from setpoint.tables.table import TableColumn
+from setpoint.tables.roles import (
+    ColumnRoles,
+    HoldoutSplit,
+    TableRows,
+    check_threshold,
+    find_roles,
+    hold_out,
+    hold_out_with,
+    rows_of,
+)
+from setpoint.tables.rows import (
+    check_datasets,
+    check_folds,
+    check_positive,
+    classes_in,
+    go_on,
+    label_of,
+    labelled_rows,
+    note,
+    note_reading,
+    only_one_stdin,
+    read,
+    step,
+    warnings_as_notes,
+)
+from setpoint.tables.settings import AUTO, SolverChoice, check_goal, choose_solver, promise_of
+from setpoint.tables.table import Table, TableColumn, TableError, labels_of
 
 if TYPE_CHECKING:
     from setpoint.report import GoalReport
     from setpoint.tables.about import RowCounts
     from setpoint.tables.roles import ColumnRoles, TableRows
-
-
-# --- Solvers by name: the family that each belongs to ---------------------------------------------
-
-
-AUTO = "auto"
-"""The estimator that is chosen among several under the goal."""
-DEFAULT = AUTO
-"""Where nobody names one."""
-MODULES = ("linear", "mlp")
-SURROGATES = ("hinge", "logistic", "prbep", "quantile", "sigmoid")
-
-_MEASURING = tuple(name for name in MEASURING if name != "auto")
-_TAKEN_BY: dict[str, tuple[str, ...]] = {
-    "module": ("penalty", "surrogates"),
-    "checkpoint": ("penalty",),
-    "min_positives": ("penalty", "ramp"),
-    "validation_fraction": ("penalty",),
-    "C": ("ramp",),
-    "baseline_threshold": ("ramp",),
-    "evaluations": _MEASURING,
-    "surrogates": ("surrogates",),
-    "surrogate_groups": ("surrogates",),
-    "validation": ("surrogates",),
-}
-"""Families, or single solvers, that a setting is for."""
-
-
-@dataclass(frozen=True)
-class SolverChoice:
-    """How the goal is to be reached."""
-
-    solver: str = "auto"
-    estimator: str | None = AUTO
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def family(self) -> str:
-        """The family of the solver."""
-        return SOLVERS[self.solver].family
-
-    @property
-    def trains(self) -> bool:
-        """Whether the model is trained for the goal, not only its rule found."""
-        return self.family != "plugin"
-
-    @property
-    def measures(self) -> bool:
-        """Whether a metric without a formula will do."""
-        return self.solver in _MEASURING
-
-    @property
-    def module(self) -> str | None:
-        """The model that is trained for the goal."""
-        return self.parameters.get("module", "linear") if self.trains else None
-
-    @property
-    def model(self) -> str:
-        """The model in a word."""
-        return self.estimator or self.module or ""
-
-
-def training_solver(goal: Goal, own_metric: bool) -> str:
-    """The solver that trains a model for a goal, where nobody named one.
-
-    Examples
-    --------
-    >>> from setpoint import Goal
-    >>> training_solver(Goal.parse("maximize recall subject to precision >= 0.9"), False)
-    'portfolio'
-    >>> training_solver(Goal.parse("minimize error_rate subject to churn <= 0.1"), False)
-    'augmented-lagrangian'
-    """
-    if own_metric:
-        return "adaptive-surrogates"
-    needs = goal.needs
-    apart = needs.names or needs.datasets or needs.baseline
-    return AugmentedLagrangian.name if apart else "portfolio"
-
-
-def choose_solver(
-    solver: str = "auto",
-    *,
-    own_metric: bool = False,
-    estimator: str | None = None,
-    randomized: bool = False,
-    decide_on: Sequence[str] | None = None,
-    **settings: Any,
-) -> SolverChoice:
-    """A solver with what is set for it, where that fits together.
-
-    Examples
-    --------
-    >>> linear = choose_solver("ero", module="linear")
-    >>> choose_solver("auto").model, choose_solver("ero").model, linear.family
-    ('auto', 'linear', 'penalty')
-    >>> choose_solver("auto", own_metric=True).solver
-    'adaptive-surrogates'
-    """
-    if solver not in SOLVERS:
-        raise InputError(f"`solver`: there is no {solver!r} ({nearest(solver, SOLVERS)})")
-    if own_metric and solver == "auto":
-        solver = "adaptive-surrogates" if estimator is None else "post-shift"
-    family = SOLVERS[solver].family
-    given = {name: value for name, value in settings.items() if value not in (None, ())}
-    choice = SolverChoice(solver, estimator or ("logistic" if own_metric else DEFAULT))
-    if own_metric and estimator == AUTO:
-        raise InputError(
-            "`estimator=auto` compares models by goals that are counted, and the metric has no "
-            "formula: name a model"
-        )
-    if own_metric and not choice.measures:
-        raise InputError(
-            f"`solver={solver}` needs a goal with a formula; for a metric without one there are "
-            f"{', '.join(_solvers(_MEASURING))}"
-        )
-    for name in filter(given.__contains__, _TAKEN_BY):
-        _check_taken(name, choice)
-    if randomized and (family in ("penalty", "surrogates") or choice.measures):
-        rule = "finds rules" if family == "plugin" else "trains one model with one threshold"
-        raise InputError(
-            f"`randomized`: `solver={solver}` {rule}, which decide{'s' * (family != 'plugin')} "
-            "nothing by chance; leave it out"
-        )
-    if "surrogates" in given:
-        given["surrogates"] = _surrogates(given["surrogates"])
-    if choice.trains:
-        if estimator is not None:
-            model = "it is a linear one" if family == "ramp" else "`module` says which model"
-            raise InputError(
-                "`estimator` is for solvers that find a rule for the scores of a model, and "
-                f"`solver={solver}` trains the model itself: leave out `estimator` ({model}), or "
-                "`solver`"
-            )
-        if decide_on:
-            raise InputError(
-                f"`decide_on`: the rule of `solver={solver}` looks at the score alone; leave it out"
-            )
-        if given.get("module") == "mlp":
-            require_packages("`module=mlp`", "torch", "torch", "safetensors")
-        if "checkpoint" in given:
-            require_packages("`checkpoint`", "torch", "safetensors")
-    elif "evaluations" in given and not own_metric:
-        raise InputError(
-            "`evaluations`: a goal with a formula is counted at every cut-off in one pass, so "
-            "there is nothing to save; leave it out"
-        )
-    return SolverChoice(solver, None if choice.trains else choice.estimator, _parameters(given))
-
-
-def check_goal(goal: Goal, choice: SolverChoice) -> None:
-    """Know before a table is read that a goal is not for this solver."""
-    needs = goal.needs
-    if choice.trains:
-        require_plain(goal, "a model is trained on decided rows that count once each; setpoint fit "
-                            "takes such goals, after training")  # fmt: skip
-    if "response" in choice.parameters and not goal.defers:
-        raise InputError(
-            "`defer_label` is what is written for a row that is deferred, and by the goal no rule "
-            "defers any; leave it out"
-        )
-    if choice.family == "penalty" and (needs.names or needs.datasets or needs.baseline):
-        from setpoint.penalty import Tradeoff
-
-        Tradeoff(goal, 1.0, 1.0)  # it refuses what refers to more than the rows as a whole
-    if choice.solver == "post-shift":
-        from setpoint.plugin import Options
-
-        Options(solver="post-shift").settled(goal)
-    if choice.family == "surrogates" and needs.datasets:
-        raise InputError(
-            f"`solver={choice.solver}` takes {SOLVERS[choice.solver].takes}, and the goal refers "
-            f"to the data set {needs.datasets[0]!r}; `solver={AugmentedLagrangian.name}` takes "
-            f"{AugmentedLagrangian.takes}"
-        )
-
-
-def _check_taken(name: str, choice: SolverChoice) -> None:
-    """Refuse a setting that is for other solvers."""
-    takes = _TAKEN_BY[name]
-    if choice.family in takes or choice.solver in takes:
-        return
-    what = "measure a metric" if takes == _MEASURING else "train the model for the goal"
-    raise InputError(
-        f"`{name}` is for solvers that {what} ({', '.join(_solvers(takes))}), and "
-        f"`solver={choice.solver}` {SOLVERS[choice.solver].does}; leave one of them out"
-    )
-
-
-def _parameters(given: dict[str, Any]) -> dict[str, Any]:
-    """What the classifier of the family takes of the settings."""
-    from setpoint.solvers import ModelResponse, SearchLimits
-
-    seconds, evaluations = given.pop("max_seconds", None), given.pop("evaluations", None)
-    apart = ("baseline_threshold", "validation", "surrogate_groups")
-    out = {name: value for name, value in given.items() if name not in apart}
-    if "defer_label" in out:
-        out["response"] = ModelResponse(defer_label=out.pop("defer_label"))
-    if (seconds, evaluations) != (None, None):
-        out["limits"] = SearchLimits(seconds=seconds, evaluations=evaluations)
-    return out
-
-
-def _solvers(takes: Sequence[str]) -> list[str]:
-    return [name for one in takes for name in (solvers_of(one) if one in FAMILIES else (one,))]
-
-
-def _surrogates(values: Sequence[str]) -> list[str]:
-    """Names of losses, each once."""
-    for name in values:
-        if name not in SURROGATES:
-            raise InputError(f"`surrogates`: there is no {name!r} ({nearest(name, SURROGATES)})")
-    return list(dict.fromkeys(values))
-
-
-# --- What is to hold on new rows, as it was asked for ---------------------------------------------
-
-
-def promise_of(
-    goal: Goal, model: TableModel, certify_on: Any, given: dict[str, Any]
-) -> Confidence | None:
-    """The promise as classifiers take it; None where there is to be none."""
-    confidence = model.confidence
-    if isinstance(confidence, Confidence):
-        return confidence
-    if confidence is not None and not goal.constraints:
-        what = "a metric without a formula" if goal.is_blackbox else f"'{goal}'"
-        raise InputError(
-            f"`confidence` promises that constraints hold on new rows, and {what} has none: "
-            "add one, such as 'subject to recall >= 0.9', or leave `confidence` out"
-        )
-    if confidence is None and all(c.confidence is None for c in goal.constraints):
-        for argument, value in {"certify_on": certify_on, **given}.items():
-            if value is not None and value is not False:
-                raise InputError(
-                    f"`{argument}`: there is nothing to certify; say how confidently with "
-                    "`confidence=0.95`, or leave it out"
-                )
-        return None
-    if model.judge_by is not None:
-        raise InputError(
-            "`judge_by` is for a margin that is put into `goal` by hand; with a confidence "
-            "the bounds of `goal` are certified, and the margin is found: leave it out"
-        )
-    size = given.get("certification_size")
-    if certify_on is not None and size is not None:
-        raise InputError(
-            "`certification_size` is a share of the table, and `certify_on` names the rows that "
-            "certify; leave one of them out"
-        )
-    if certify_on is not None and goal.needs.datasets:
-        raise InputError(
-            "`certify_on` is one table, and the goal refers to the data set "
-            f"{goal.needs.datasets[0]!r}; leave it out, and a part of each table certifies"
-        )
-    return Confidence(
-        confidence,
-        certification_size="auto" if size is None else size,
-        on_uncertified="nearest" if given.get("uncertified") == "nearest" else "raise",
-        strict=bool(given.get("strict")),
-    )
 
 
 # --- A classifier of tables: what a model file of the shell holds ---------------------------------
@@ -423,8 +186,6 @@ class TableModel(FittedModel):
         TableModel
             Itself, fitted.
         """
-        from setpoint.tables.fitting import fit_tables, read_tables
-
         fit_tables(self, read_tables(self, table, **tables))
         return self
 
@@ -453,3 +214,433 @@ class TableModel(FittedModel):
     def candidates(self) -> list[dict[str, Any]]:
         """What a training tried, the best first; empty where it is one way."""
         return list(getattr(self.classifier, "candidates_", ()))
+
+
+# --- The classifier of the family that was asked for, and its fit ---------------------------------
+
+
+def classifier_for(asked: TableModel, roles: ColumnRoles, X: Any, pos_label: Any) -> Any:
+    """A classifier, not fitted."""
+    choice, wanted = asked.choice, asked.goal
+    common: dict[str, Any] = {
+        "solver": choice.solver, "pos_label": pos_label, "random_state": asked.random_state,
+        "confidence": asked.promise, **choice.parameters,
+    }  # fmt: skip
+    if choice.family == "plugin":
+        from setpoint.plugin import PlugInClassifier
+        from setpoint.tables.features import auto_model_for, model_for
+
+        seed = asked.random_state
+        if choice.model == AUTO:
+            model: Any = auto_model_for(X, roles.features, seed=seed)
+        else:
+            model = model_for(X, roles.features, choice.model, seed=seed)
+        decide = [c.name for c in roles.decides_on] or None
+        return PlugInClassifier(
+            model,
+            wanted,
+            sensitive_features=decide,
+            decide_on=decide,
+            baseline=asked.baseline,
+            randomized="auto" if asked.randomized else False,
+            **common,
+        )
+    from setpoint.tables.features import transformer_for
+
+    common["preprocessor"] = transformer_for(X, roles.features)
+    if choice.family == "penalty":
+        from setpoint.penalty import ExactPenaltyClassifier
+
+        return ExactPenaltyClassifier(wanted, **common)
+    if choice.family == "ramp":
+        from setpoint.ramp import RampClassifier
+
+        return RampClassifier(
+            wanted, baseline=asked.deployed, randomized=asked.randomized, **common
+        )
+    from setpoint.surrogates import AdaptiveSurrogateClassifier
+
+    groups = list(roles.surrogate_groups) or None
+    return AdaptiveSurrogateClassifier(
+        wanted, surrogate_groups=groups, baseline=asked.baseline, **common
+    )
+
+
+def fit_classifier(
+    classifier: Any,
+    family: str,
+    rows: TableRows,
+    datasets: Mapping[str, Any],
+    validation: TableRows | None = None,
+    certify_on: TableRows | None = None,
+) -> None:
+    """Fit it on what its family takes."""
+    apart = {} if certify_on is None else {"certify_on": certify_on.as_dataset()}
+    if family == "penalty":
+        classifier.fit(rows.X, rows.y, **apart)
+        return
+    named = classifier.baseline
+    if rows.baseline is not None:  # the column is not in X, but `evaluate` has to know its name
+        classifier.set_params(baseline=None)
+    more: dict[str, Any] = {"datasets": datasets}
+    if family == "surrogates":
+        more = {"validation": None if validation is None else validation.as_dataset()}
+    classifier.fit(rows.X, rows.y, **more, **apart, **rows.sides())
+    classifier.set_params(baseline=named)
+    if getattr(classifier, "choice_", None) is not None:
+        from sklearn.base import clone
+
+        # Of the candidates the file holds the one that was chosen.
+        fitted = classifier.estimator_
+        classifier.set_params(estimator=clone(getattr(fitted, "model", fitted)))
+
+
+# --- A fit on tables that were read and checked: split, fitted and judged -------------------------
+
+
+_CHOSE = "where the rule was chosen"
+_DOES = {
+    False: "fitting the model and finding the rule",
+    True: "training the model for the goal",
+}
+
+
+@dataclass
+class Tables:
+    """The tables of a fit, read and checked, and what their columns are for."""
+
+    table: Table
+    datasets: Mapping[str, Table]
+    validation: Table | None
+    certify_on: Table | None
+    goal: Goal
+    meant: Goal | None
+    roles: ColumnRoles
+
+
+def fit_tables(model: TableModel, read: Tables) -> None:
+    """Split, fit and judge."""
+    from setpoint.tables.features import profile_of
+
+    choice = model.choice
+    with step("preparing the columns"):
+        split = _Split.of(model, read)
+        rows, held = split.first.fitted, (split.second or split.first).judging
+        classifier = classifier_for(model, read.roles, rows.X, split.pos_label)
+    if not choice.trains or (choice.family == "surrogates" and split.second is None):
+        check_folds(rows.y, split.classes, read.table.name)
+    model.classifier, model.roles, model.classes = classifier, read.roles, split.classes
+    model.report = _fitted(classifier, choice, split, _CHOSE if held is not None else "")
+    model.columns, model.profile = read.roles.columns, profile_of(rows.X, read.roles.columns)
+    model.fitted_rows, model.held = rows.n_rows, held
+    model.held_out = None if held is None else _judged(model, read, split, held)
+    model.datasets = {
+        name: RowCounts(made.fitted.n_rows, int(made.held.sum()), made.shared)
+        for name, made in split.sets.items()
+    }
+    model.certify_on = "" if read.certify_on is None else read.certify_on.name
+    model.validation = None
+    if split.second is not None and read.validation is not None:
+        n = split.second.fitted.n_rows
+        model.validation = RowCounts(n, model.n_held_out, split.first.shared)
+        model.name = read.validation.name
+    _note_positive(model, read.goal)
+    model.about = about_fit(read.table, read.datasets, model, read.validation)
+    model.notes = tuple(line for _, lines in model.about for line in lines)
+    meant = model.judged.goal  # later months are judged by it, not by the margin on top
+    model.judge_by = None if meant == model.report.goal else meant
+    model.dataset_names = Goal.parse(model.report.goal).needs.datasets
+
+
+def _fitted(classifier: Any, choice: SolverChoice, split: _Split, chose: str) -> GoalReport:
+    """Fit, and the report on the rows that the rule was chosen on."""
+    from setpoint.search import INTERRUPTED
+
+    measured = None if split.second is None else split.second.fitted
+    with step(_DOES[choice.trains]):
+        with warnings_as_notes(chose) as notes, _time_enough(), redirect_stdout(sys.stderr):
+            datasets = {name: made.fitted.as_dataset() for name, made in split.sets.items()}
+            fit_classifier(
+                classifier, choice.family, split.first.fitted, datasets, measured, split.testing
+            )
+        if choice.family == "surrogates" and any(n.startswith(INTERRUPTED) for n in notes):
+            go_on(
+                f"the search was stopped after {classifier.n_evaluations_:,} evaluations of "
+                "the metric: the best found so far is kept"
+            )
+    return _with_notes(classifier.goal_report_, notes)
+
+
+def _judged(model: TableModel, read: Tables, split: _Split, held: TableRows) -> GoalReport:
+    """The report on rows held out."""
+    sets = split.sets.items()
+    small = [_not_held(name, made.part.n_rows) for name, made in sets if made.judging is None]
+    for sentence in small:
+        note(sentence)
+    with (
+        warnings_as_notes() as notes,
+        step("judging the rule on rows held out"),
+        redirect_stdout(sys.stderr),
+    ):
+        datasets = {name: (made.judging or made.fitted).as_dataset() for name, made in sets}
+        found = model.classifier.evaluate(
+            held.X, held.y, datasets=datasets, goal=read.meant, **held.sides()
+        )
+    if found.counts.seen > 0.0:
+        by = "" if model.test_by else ", or keep them on one side with `test_by`"
+        note(
+            f"{100 * found.counts.seen:.3g} % of the rows held out equal a row of the fit, so "
+            f"they flatter the rule: leave the copies out of {read.table.name}{by}"
+        )
+    return _with_notes(found, [*small, *notes])
+
+
+def _with_notes(report: GoalReport, notes: Sequence[str]) -> GoalReport:
+    """The report with what else was warned of."""
+    return replace(report, warnings=tuple(dict.fromkeys((*report.warnings, *notes))))
+
+
+@dataclass
+class _Split:
+    """The rows of all tables, in those to fit on and those held out."""
+
+    first: HoldoutSplit
+    second: HoldoutSplit | None
+    sets: Mapping[str, HoldoutSplit]
+    testing: TableRows | None
+    classes: dict[str, int]
+    pos_label: Any
+
+    @classmethod
+    def of(cls, asked: TableModel, read: Tables) -> _Split:
+        """The tables as classifiers take them, checked and split."""
+        table, roles, choice, goal = read.table, read.roles, asked.choice, read.goal
+        looking = {c.name: "the rule" for c in roles.decides_on}
+        looking |= dict.fromkeys(roles.grouped, "`surrogate_groups`")
+        scores = None if roles.scores is None else roles.scores.name
+        # Where the goal is silent on the deployed model, the decisions are compared with it.
+        compared = asked.share_held_out > 0 or choice.family != "penalty"
+        baseline = asked.baseline if goal.needs.baseline or compared else None
+
+        def prepared(table: Table, classes: Any = None, dataset: str | None = None) -> TableRows:
+            return rows_of(
+                table, roles.columns, goal, asked.target, classes,
+                dataset=dataset, baseline=baseline, scores=scores,
+                threshold=asked.baseline_threshold, groups=looking,
+                metric_columns=roles.metric_columns,
+            )  # fmt: skip
+
+        def named(argument: str, table: Table) -> TableRows:
+            try:
+                return prepared(table, classes)
+            except TableError as error:
+                raise InputError(f"`{argument}`: {error}") from error
+
+        whole = prepared(table)
+        labels, counts = classes_in(whole.y, asked.target, table.name)
+        if (choice.trains or choice.measures) and len(labels) > 2:
+            does = "trains models" if choice.trains else "finds rules"
+            out = "leave out `solver`" if asked.metric is None else "and so is every `metric`"
+            raise InputError(
+                f"{table.name}: column {asked.target!r} holds {len(labels)} classes, and "
+                f"`solver={choice.solver}` {does} for two; {out}"
+            )
+        if isinstance(labels[0], str):
+            # Text of fixed width sorts several times faster than objects.
+            whole = replace(whole, y=np.asarray(whole.y).astype(str))
+        positive = label_of(asked.pos_label, labels, asked.target)
+        if positive is None:
+            check_positive(labels, goal, asked.target, table.name)
+        classes = np.array(labels)
+        if baseline is not None and scores is None:
+            # A label that is not a class is refused with its line, before the read.
+            whole = replace(whole, baseline=labels_of(table, baseline, classes, deployed=True))
+        if scores is not None and asked.baseline_threshold is not None:
+            check_threshold(whole.X[scores], asked.baseline_threshold, table.name)
+        parts = {name: prepared(other, classes, name) for name, other in read.datasets.items()}
+        second: HoldoutSplit | None = None
+        if read.validation is None:
+            by = None if asked.test_by is None else table.frame[asked.test_by]
+            first, sets = hold_out(whole, parts, asked, table.name, by)
+        else:
+            apart = named("validation", read.validation)
+            first, second = hold_out_with(whole, apart, asked, read.validation.name)
+            sets = {}
+        testing = None if read.certify_on is None else named("certify_on", read.certify_on)
+        return cls(first, second, sets, testing, counts, positive)
+
+
+def _note_positive(model: TableModel, goal: Goal) -> None:
+    """Note which class is positive, where nobody said so and the goal refers to it."""
+    from setpoint.inputs import refers_to_positive
+
+    positive = model.report.counts.positive
+    if positive is not None and model.pos_label is None and refers_to_positive(goal):
+        note(f"the positive class is {positive!r}; `pos_label` names another")
+
+
+@contextmanager
+def _time_enough() -> Iterator[None]:
+    """Say what to do where the limit on seconds left nothing to keep."""
+    from setpoint.search import StoppedError
+
+    try:
+        yield
+    except StoppedError as error:
+        if error.limit is None:
+            raise
+        raise InputError(
+            f"{error}, before there was anything to keep; give more with `max_seconds`, or leave "
+            "it out"
+        ) from error
+
+
+def _not_held(name: str, n_rows: int) -> str:
+    """What to say of a data set of which no row is held out."""
+    if n_rows == 1:
+        return f"{name}: 1 row, too few to hold some out: what is counted on it was trained on"
+    return (
+        f"{name}: {n_rows:,} rows, and none could be held out: what is counted on them was "
+        "trained on"
+    )
+
+
+# --- From what was asked for to tables that were read and checked ---------------------------------
+
+
+def settle(asked: TableModel, validation: Any, certify_on: Any) -> Goal:
+    """Check what was asked for before anything is read."""
+    from setpoint.blackbox import BlackBox
+
+    asked.metric = asked.goal if isinstance(asked.goal, BlackBox) else None
+    goal = as_goal(asked.goal)
+    more = dict(asked.parameters or {})
+    promised = {n: more.pop(n, None) for n in ("certification_size", "uncertified", "strict")}
+    asked.promise = promise_of(goal, asked, certify_on, promised)
+    asked.choice = choose_solver(
+        asked.solver, own_metric=asked.metric is not None, estimator=asked.estimator,
+        randomized=asked.randomized, decide_on=asked.decide_on,
+        baseline_threshold=asked.baseline_threshold, surrogate_groups=asked.surrogate_groups,
+        validation=None if validation is None else True, **more,
+    )  # fmt: skip
+    share = asked.test_size
+    asked.share_held_out = (0.0 if asked.promise else HELD_OUT) if share is None else share
+    _check(asked)
+    with step("loading packages"):
+        check_goal(goal, asked.choice)
+        _check_estimator(asked.choice.estimator)
+    return goal
+
+
+def read_tables(
+    asked: TableModel,
+    table: Any,
+    *,
+    datasets: Mapping[str, Any] | None = None,
+    validation: Any = None,
+    certify_on: Any = None,
+    skip_unlabelled: bool = False,
+) -> Tables:
+    """Check what was asked for, and read the tables that it is asked of."""
+    named = dict(datasets or {})
+    apart = {"validation": validation, "certify_on": certify_on}
+    apart = {name: source for name, source in apart.items() if source is not None}
+    only_one_stdin([table, *apart.values(), *named.values()])
+    goal = settle(asked, validation, certify_on)
+    meant = None if asked.judge_by is None else goal_meant(asked, goal)
+    named = check_datasets(goal, named)
+    whole = read(table)
+    if skip_unlabelled:
+        whole = labelled_rows(whole, asked.target)
+    roles = find_roles(whole, goal, asked)
+    if asked.test_by is not None:
+        _check_test_by(whole, asked)
+    if asked.baseline is not None and roles.scores is None and not goal.needs.baseline:
+        looked = "is only compared with"
+        if asked.choice.family == "penalty":
+            held = asked.share_held_out > 0
+            looked = f"{looked}, on the rows held out" if held else "is not looked at"
+        note(
+            f"`baseline={asked.baseline}`: the goal does not refer to the deployed model, so "
+            f"the column {looked}"
+        )
+    kinds = (*roles.columns, *roles.metric_columns)
+    others = {name: read(source, kinds) for name, source in named.items()}
+    if others:
+        roles = find_roles(whole, goal, asked, list(others.values()))
+    beside = {name: read(source, kinds) for name, source in apart.items()}
+    if skip_unlabelled:
+        beside = {name: labelled_rows(table, asked.target) for name, table in beside.items()}
+    for used in (whole, *others.values(), *beside.values()):
+        note_reading(used, roles.used)
+    for name, why in roles.left_out.items():
+        note(f"the model does not look at column {name!r}: {why}")
+    asked.cautions = noted_suspects(whole, asked.target, roles)
+    return Tables(
+        whole, others, beside.get("validation"), beside.get("certify_on"), goal, meant, roles
+    )
+
+
+HELD_OUT = 0.25
+"""The share of rows held out where nobody says otherwise, and none certify."""
+
+
+def goal_meant(asked: TableModel, goal: Goal) -> Goal:
+    """The goal that rows held out are judged by; it differs from the other in its bounds alone."""
+    from setpoint.report import same_sides
+
+    if asked.share_held_out == 0:
+        raise InputError("`judge_by` judges by rows held out, and `test_size=0` leaves none")
+    meant = as_goal(asked.judge_by)
+    if not same_sides(meant, goal):
+        raise InputError(
+            f"`judge_by` is `goal` with the bounds that are meant, and '{meant}' differs from "
+            f"'{goal}' in more; evaluate the model by another goal afterwards"
+        )
+    return meant
+
+
+def _check(asked: TableModel) -> None:
+    """Refuse settings that contradict each other."""
+    threshold = asked.baseline_threshold
+    if threshold is not None and asked.baseline is None:
+        raise InputError(
+            "`baseline_threshold` is for the scores of the deployed model: name their column with "
+            "`baseline`"
+        )
+    if threshold is not None and not math.isfinite(threshold):
+        raise InputError(f"`baseline_threshold` is a number, got {threshold}")
+    if not is_number(asked.share_held_out) or not 0 <= asked.share_held_out < 1:
+        raise InputError(
+            f"`test_size` is a share of the rows, 0 or more and below 1, got {asked.test_size!r}"
+        )
+    if asked.test_by is not None and asked.promise is not None:
+        raise InputError(
+            "`test_by` keeps all rows of a value on one side, and the rows that certify are drawn "
+            "one by one: name a table whose rows certify, without `test_by`, or leave `confidence` "
+            "out"
+        )
+    if asked.test_by is not None and asked.share_held_out == 0:
+        raise InputError("`test_by` says which rows are held out, and `test_size=0` holds out none")
+
+
+def _check_estimator(name: str | None) -> None:
+    """Know before a table is read that there is no such estimator."""
+    from setpoint.tables.features import LEARNERS, learner_for
+
+    if name is not None and name not in (AUTO, *LEARNERS):
+        learner_for(name)
+
+
+def _check_test_by(table: Table, asked: TableModel) -> None:
+    """Refuse a column that is not there or is the target, and say how rows are held out."""
+    name, there = asked.test_by, list(map(str, table.frame))
+    if name not in there:
+        raise InputError(f"`test_by`: {table.name} has no column {name!r} ({nearest(name, there)})")
+    if name == asked.target:
+        raise InputError(f"`test_by`: {name!r} is the target")
+    if table.frame[name].dtype.kind != "M":
+        note(
+            f"the values of column {name!r} that are held out are drawn; for the last ones to "
+            "judge, write them as dates, such as 2024-12-31"
+        )
