@@ -170,7 +170,7 @@ def test_model_files(run, folder, model, tmp_path):
 def test_an_accident_below_is_unexpected_and_debug_shows_where(run, folder, model, monkeypatch):
     from setpoint.tables import TableModel
 
-    monkeypatch.setattr(TableModel, "decided", lambda *_: np.zeros(2).reshape(3))
+    monkeypatch.setattr(TableModel, "decided", lambda *_, **__: np.zeros(2).reshape(3))
     args = ("predict", model, folder / "new.csv")
     done = run(*args)
     assert done.exit_code == 1

@@ -15,12 +15,10 @@ READERS = {
     # Rows that certify are split off, and named by what they hold.
     "guarantees/certifying.py",
     "estimators/linear_rule.py",
-    # Rows that are shown, or watched one by one.
-    "estimators/by_rule.py",
+    # Rows that are watched one by one.
     "estimators/monitoring.py",
     "plugin/fit/fitting.py",
-    # Rows that are shown, or judge a candidate, are split off likewise.
-    "plugin/exploring.py",
+    # Rows that judge a candidate are split off likewise.
     "judging/judge.py",
     # Which of some equally good rules departs from the argmax least.
     "plugin/solvers/searching.py",
@@ -30,7 +28,8 @@ READERS = {
     "ramp/selection.py",
 }
 ROOMS = (
-    "blackbox", "estimators", "guarantees", "plugin", "program", "ramp", "report", "search",
+    "blackbox", "estimators", "guarantees", "judging", "plugin", "program", "ramp", "report",
+    "search",
 )  # fmt: skip
 
 

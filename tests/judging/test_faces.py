@@ -73,7 +73,7 @@ def test_picture_has_a_line_for_scores_and_a_dot_for_each_model():
 
 
 def test_what_no_picture_can_show():
-    with pytest.raises(ValueError, match="`comparison` holds no frontiers"):
+    with pytest.raises(ValueError, match="the comparison holds no frontiers"):
         found(frontier=False).plot()
     with pytest.raises(ValueError, match="is of 6 models, and at most 5"):
         found(n=6).plot()

@@ -229,7 +229,7 @@ def literal(value: Any) -> str:
         return f"({', '.join(map(literal, value))})"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
-    return repr(value)
+    return repr(float(value)) if isinstance(value, float) else repr(value)  # of NumPy too
 
 
 def _character(c: str) -> str:

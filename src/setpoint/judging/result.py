@@ -386,7 +386,7 @@ class ModelComparison:
         """
         if not self.points:
             raise InputError(
-                "`comparison` holds no frontiers: they are of two classes, and "
+                "the comparison holds no frontiers: they are of two classes, and "
                 "compare(frontier=True) finds them"
             )
         return plot_frontier(self.frontiers, self.points, self.goal, ax=ax)

@@ -81,7 +81,7 @@ def plot_groups(
     ... )
     >>> display = plot_groups(report)
     >>> [tick.get_text() for tick in display.ax_.get_yticklabels()]
-    ['sex = f  (3)', 'sex = m  (3)']
+    ['sex = f  (2)', 'sex = m  (2)']
     >>> plt.close(display.figure_)
     """
     style.check_source(rows, Sequence)

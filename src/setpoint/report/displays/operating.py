@@ -83,7 +83,7 @@ def plot_operating(
     >>> from matplotlib import pyplot as plt
     >>> from setpoint import solve
     >>> y, scores = [0, 0, 1, 1, 0, 1], [0.1, 0.4, 0.35, 0.8, 0.7, 0.9]
-    >>> report = solve("maximize recall subject to precision >= 0.7", scores, y).report
+    >>> report = solve("maximize f1", scores, y).report
     >>> display = plot_operating(report)
     >>> display.ax_.get_xlabel()
     'of the class, found'
