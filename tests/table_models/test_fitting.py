@@ -148,7 +148,7 @@ def test_the_last_days_are_held_out():
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_customer_is_on_both_sides(monkeypatch, seed):
-    from setpoint.tables import fitting as table_fit
+    import setpoint.tables.model as table_fit
 
     seen = {}
 
