@@ -37,6 +37,7 @@ from setpoint.plugin.selection import solve_evidence
 from setpoint.plugin.solvers.searching import explored
 from setpoint.report import GoalReport, cutoffs_of, rule_facts
 from setpoint.rules import Rule, segment_in_words
+from setpoint.search import Frontier
 
 # --- The best objective as one bound moves --------------------------------------------------------
 
@@ -57,7 +58,7 @@ def frontier(
     sensitive_features: Any = None,
     baseline: Any = None,
     datasets: Mapping[str, Any] | None = None,
-) -> search.Frontier:
+) -> Frontier:
     """The best objective as the bound of one constraint moves, the others kept.
 
     What would it cost to ask for more? For a rule that is one threshold all breakpoints are
@@ -149,7 +150,7 @@ def frontier_of_evidence(
     randomized: search.Randomized,
     soft: bool = True,
     tol: float = 1e-4,
-) -> search.Frontier:
+) -> Frontier:
     """The frontier on rows with scores; or with posteriors, `soft` in the place of labels."""
     if evidence.n_scores is None:
         return search.frontier_exact(goal, evidence, vary, values, randomized=randomized, tol=tol)
