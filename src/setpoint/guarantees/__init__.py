@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         MARGINS,
         monotone_constraints,
     )
-    from setpoint.guarantees.planning import Fewest, Pilot, RowsPlan, fewest_rows, rows_of
+    from setpoint.guarantees.planning import Pilot, RowsPlan, fewest_rows, rows_of
     from setpoint.guarantees.promise import (
         Guarantee,
         Promise,

@@ -104,7 +104,6 @@ if TYPE_CHECKING:
     )
     from setpoint.report.text import (
         Axis,
-        Bar,
         Cell,
         Chapter,
         Document,
