@@ -13,14 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import setpoint
-from setpoint.cli.begin import (
-    event_in_words,
-    example_of,
-    inside_of,
-    kind_of,
-    range_in_words,
-    shape_of,
-)
+from setpoint.cli.begin import shape_of
+from setpoint.goals import example_of, inside_of
 from setpoint.goals import table as table_of_metrics
 from setpoint.goals.entries import TABLE, Event, MetricEntry
 from setpoint.solvers import FAMILIES, SOLVERS
@@ -65,7 +59,7 @@ def on_page_content(html: str, **_: Any) -> str:
 def metrics_table() -> str:
     """The vocabulary as three tables in Markdown: rates, formulas, and those with parameters."""
     rates, formulas, others = (
-        [e for e in TABLE.values() if kind_of(e) == kind]
+        [e for e in TABLE.values() if e.kind == kind]
         for kind in ("rate", "formula", "with parameters")
     )
     return "\n\n".join(
@@ -137,7 +131,7 @@ def _table(entries: list[MetricEntry], what: str) -> str:
         name = f"`{entry.name}`" + (" *k*" if entry.of_class else "")
         words = entry.words
         if (entry.low, entry.high) != (0.0, 1.0):
-            words += f" ({range_in_words(entry)})"
+            words += f" ({entry.range})"
         cells = [name, _formula(entry), words, entry.better or "", shape_of(entry)]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -145,8 +139,8 @@ def _table(entries: list[MetricEntry], what: str) -> str:
 
 def _formula(entry: MetricEntry) -> str:
     if entry.event is not None:
-        given = event_in_words(entry.given or Event())
-        return event_in_words(entry.event) + (f" *given* {given}" if given else "")
+        given = (entry.given or Event()).in_words
+        return entry.event.in_words + (f" *given* {given}" if given else "")
     metric, inside = example_of(entry), inside_of(entry)
     if inside is None:
         return f"`{metric}`"

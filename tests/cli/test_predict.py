@@ -113,8 +113,6 @@ def test_output_is_checked_first(run, folder, model, tmp_path):
         done = run("predict", model, new, "-o", out)
         assert done.exit_code == 1
         assert words in done.stderr
-    done = run("predict", model, new, "--json", "-o", tmp_path / "p.csv")
-    assert "name the file *.jsonl" in done.stderr
 
 
 def test_a_full_disk_leaves_the_old_file(run, folder, model, tmp_path, monkeypatch):
@@ -172,8 +170,6 @@ def test_a_file_for_a_spreadsheet(run, folder, model, tmp_path):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (("--excel", "-o", "x.parquet"), "--excel is for CSV, and the output is .parquet"),
-        (("--excel", "--json"), "--excel is for CSV, and the output is .jsonl"),
         (("--at-most", "5", "-o", "out/"), "--at-most is for one table"),
         (("--adapt", "-o", "out/"), "--adapt is for one table"),
     ],

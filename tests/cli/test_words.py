@@ -5,8 +5,7 @@ import shlex
 
 import pytest
 
-from setpoint.cli.begin import formula_of
-from setpoint.goals import TABLE
+from setpoint.goals import TABLE, formula_of
 
 COMMANDS = [
     "demo", "evaluate", "export", "fit", "frontier", "goal", "plan", "predict", "solve",

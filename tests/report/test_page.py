@@ -174,7 +174,7 @@ def test_the_goal_in_words():
 
 
 def test_every_metric_has_words():
-    from setpoint.cli.begin import example_of
+    from setpoint.goals import example_of
 
     for name, entry in TABLE.items():
         for sense in ("maximize", "minimize"):

@@ -9,7 +9,7 @@ import sys
 import textwrap
 import warnings
 from contextlib import suppress
-from math import prod
+from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,20 +19,20 @@ import numpy as np
 from setpoint.cli import session as shell
 from setpoint.cli.endings import command
 from setpoint.cli.fit import fit
+from setpoint.cli.options import refuse
 from setpoint.errors import EmptyPopulationError, GoalError, ShapeError
 from setpoint.goals import (
     DEFER,
     SYNONYMS,
     TABLE,
     VOCABULARY,
-    Event,
-    Expression,
     Goal,
     Label,
-    Metric,
     MetricEntry,
     as_goal,
     constraint_in_words,
+    example_of,
+    formula_of,
     glossary,
     goal_in_words,
     maximize,
@@ -143,29 +143,26 @@ def _evidence(goal: Goal, n_classes: int) -> Evidence:
 
     made = (f"class {i}" for i in range(1, n_classes + 1))
     classes = list(dict.fromkeys([*_labels(goal), *made]))[:n_classes]
-    rng = np.random.default_rng(0)
-    needs = goal.needs
+    rng, needs = np.random.default_rng(0), goal.needs
     of_rows = needs.columns.get(None, {})
     decide_on = [c for c in of_rows if all(c in known for known in needs.columns.values())]
     parts = []
     for dataset in (None, *needs.datasets):
-        splits = needs.columns.get(dataset, {})
         levels = {
             name: ["a", "b"] if split is None else [*sorted(split, key=str), "(other)"]
-            for name, split in splits.items()
+            for name, split in needs.columns.get(dataset, {}).items()
         }
-        size = prod(map(len, levels.values()))
-        n_rows = min(_REPEATS * size, _MOST_ROWS)
-        row = np.arange(n_rows)
-        true = row // size % n_classes
-        sizes = [len(values) for values in levels.values()] or [1]
-        each = np.unravel_index(row % size, sizes, order="F")
+        cells = list(islice(product(*levels.values()), _MOST_ROWS))
+        row = np.arange(min(_REPEATS * len(cells), _MOST_ROWS))
+        true, of_cells = row // len(cells) % n_classes, row % len(cells)
         columns: dict[str, Any] = {
-            name: np.array(values, dtype=object)[i]
-            for (name, values), i in zip(levels.items(), each, strict=False)
+            name: np.array([cell[i] for cell in cells], dtype=object)[of_cells]
+            for i, name in enumerate(levels)
         }
-        columns |= {name: rng.exponential(size=n_rows) for name in needs.measures.get(dataset, {})}
-        scores = rng.dirichlet(np.ones(n_classes), n_rows) + np.eye(n_classes)[true]
+        columns |= {
+            name: rng.exponential(size=row.size) for name in needs.measures.get(dataset, {})
+        }
+        scores = rng.dirichlet(np.ones(n_classes), row.size) + np.eye(n_classes)[true]
         scores /= scores.sum(axis=1, keepdims=True)
         parts.append(
             Evidence.from_arrays(
@@ -175,7 +172,7 @@ def _evidence(goal: Goal, n_classes: int) -> Evidence:
                 needs=needs,
                 dataset=dataset,
                 columns=columns,
-                baseline=row // (size * n_classes) % n_classes,
+                baseline=row // (len(cells) * n_classes) % n_classes,
                 decide_on=decide_on,
             )
         )
@@ -183,74 +180,6 @@ def _evidence(goal: Goal, n_classes: int) -> Evidence:
 
 
 # --- The vocabulary in words: what a metric counts, its formula, an example -----------------------
-
-
-# What the words of an event mean, with and without "!".
-_WORDS = {
-    "actual": ("true = k", "true ≠ k"),
-    "predicted": ("predicted = k", "predicted ≠ k"),
-    "correct": ("predicted = true", "predicted ≠ true"),
-    "changed": ("predicted ≠ deployed", "predicted = deployed"),
-    "deferred": ("not decided", "decided"),
-    "was_correct": ("deployed = true", "deployed ≠ true"),
-}
-
-# Values for the metrics that have parameters: a formula is shown for these.
-_EXAMPLES: dict[str, Any] = {
-    "beta": 2,
-    "default": "none",
-    "true": "no",
-    "predicted": "yes",
-    "costs": {("no", "yes"): 1, ("yes", "no"): 5},
-    "values": {("yes", "yes"): 95, ("no", "yes"): -5},
-    "priors": {"no": 0.8, "yes": 0.2},
-    "tp": 95,
-    "fp": -5,
-}
-
-
-def kind_of(entry: MetricEntry) -> str:
-    """Whether a metric is a rate, a formula over rates, or has parameters."""
-    if entry.params:
-        return "with parameters"
-    return "formula" if entry.event is None else "rate"
-
-
-def event_in_words(event: Event | None) -> str:
-    """An event as equations between true, predicted and deployed class; "" for none."""
-    words = "" if event is None else event.words
-    return " and ".join(_WORDS[w.lstrip("!")][w.startswith("!")] for w in words.split())
-
-
-def example_of(entry: MetricEntry) -> Expression:
-    """The metric as an expression, with example values for its parameters."""
-    metric = VOCABULARY[entry.name]
-    if isinstance(metric, Metric):
-        return metric
-    return metric(**{name: _EXAMPLES[name] for name in entry.params if name in _EXAMPLES})
-
-
-def inside_of(entry: MetricEntry) -> Expression | None:
-    """What a formula stands for, with example values; None for what is not a formula."""
-    if entry.formula is None:
-        return None
-    params: dict[str, Any] = dict(getattr(example_of(entry), "params", ()))
-    return entry.formula(**params)
-
-
-def formula_of(entry: MetricEntry) -> str:
-    """What a metric counts, on one line of plain text."""
-    if entry.event is not None:
-        return " given ".join(filter(None, map(event_in_words, (entry.event, entry.given))))
-    example, inside = str(example_of(entry)), inside_of(entry)
-    if inside is None:
-        return example
-    return f"{example} is {inside}" if "(" in example else str(inside)
-
-
-def range_in_words(entry: MetricEntry) -> str:
-    """The range of a metric."""
-    return f"from {entry.low:g} to {entry.high:g}".replace("inf", "infinity")
 
 
 def shape_of(entry: MetricEntry) -> str:
@@ -269,7 +198,7 @@ _TITLES = {
 def as_dict(entry: MetricEntry) -> dict[str, Any]:
     """A metric for JSON."""
     return {
-        "kind": kind_of(entry),
+        "kind": entry.kind,
         "words": entry.words,
         "formula": formula_of(entry),
         "example": str(example_of(entry)),
@@ -287,8 +216,7 @@ def one_in_words(entry: MetricEntry) -> str:
     lines = [
         f"{click.style(entry.name, bold=True)}: {entry.words}",
         f"  formula  {formula_of(entry)}",
-        f"  range    {range_in_words(entry)}"
-        + (f", {entry.better} is better" if entry.better else ""),
+        f"  range    {entry.range}" + (f", {entry.better} is better" if entry.better else ""),
         f"  shape    {shape_of(entry)}, over two classes",
     ]
     if entry.params:
@@ -307,11 +235,11 @@ def all_in_words() -> str:
     for kind, title in _TITLES.items():
         out.append(click.style(title, bold=True))
         for entry in TABLE.values():
-            if kind_of(entry) != kind:
+            if entry.kind != kind:
                 continue
             arrow = {"higher": "↑", "lower": "↓", None: " "}[entry.better]
             odd = (entry.low, entry.high) != (0.0, 1.0)
-            words = f"{entry.words} ({range_in_words(entry)})" if odd else entry.words
+            words = f"{entry.words} ({entry.range})" if odd else entry.words
             out.append(f"  {entry.name:<{wide}} {arrow} {words}")
             out += folded.wrap(formula_of(entry))
         out.append("")
@@ -349,19 +277,18 @@ def goal(text: str | None) -> None:
     """
     name = "" if text is None else SYNONYMS.get(text.lower(), text.lower())
     if text is None or name in TABLE:
-        if shell.asks_json():
-            entries = [TABLE[name]] if name else list(TABLE.values())
-            shell.print_json({"command": "goal", "metrics": {e.name: as_dict(e) for e in entries}})
-        else:
-            click.echo(one_in_words(TABLE[name]) if name else all_in_words())
-        return
-    if text.isidentifier() and name not in VOCABULARY:
-        raise shell.CommandError(f"there is no metric {text!r}: {why_unknown(text)}")
-    found = _described(as_goal(text))
+        entries = [TABLE[name]] if name else list(TABLE.values())
+        found = {"metrics": {e.name: as_dict(e) for e in entries}} if shell.asks_json() else {}
+        words = "" if found else one_in_words(TABLE[name]) if name else all_in_words()
+    else:
+        unknown = text.isidentifier() and name not in VOCABULARY
+        refuse(unknown, f"there is no metric {text!r}: {unknown and why_unknown(text)}")
+        found = _described(as_goal(text))
+        words = _text(found)
     if shell.asks_json():
         shell.print_json({"command": "goal", **found})
     else:
-        click.echo(_text(found))
+        click.echo(words)
 
 
 def _described(goal: Goal) -> dict[str, Any]:

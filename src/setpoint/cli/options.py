@@ -21,6 +21,12 @@ class CommandError(SetpointError):
     """Something is wrong with what was asked for; the message names the remedy."""
 
 
+def refuse(when: object, why: str) -> None:
+    """Raise `why` where something is so."""
+    if when:
+        raise CommandError(why)
+
+
 _NUMBER = re.compile(r"\d+\.?\d*|\.\d+")
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from glob import has_magic
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -15,7 +17,7 @@ import click
 
 from setpoint.cli import session as shell
 from setpoint.cli.endings import Ending, Page, command, command_text, judged
-from setpoint.cli.options import READING
+from setpoint.cli.options import READING, refuse
 from setpoint.cli.session import opened, opened_with
 from setpoint.goals import as_goal
 from setpoint.inputs import whole_file
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 # --- ``setpoint predict`` on many files: one after the other --------------------------------------
 
 
-_KINDS = {".parquet": ".parquet", ".pq": ".parquet", ".csv.gz": ".csv.gz", ".csv": ".csv"}
+_KINDS = (".parquet", ".pq", ".csv.gz", ".csv")
 _SHOWN = 5
 
 
@@ -47,19 +49,17 @@ def is_folder(data: Sequence[str], output: str) -> bool:
 
 def predict_many(
     model: TableModel,
-    data: Sequence[str],
+    files: Mapping[Path, str],
     output: str,
     keep: tuple[str, ...],
     reading: Mapping[str, Any],
-    *,
     overwrite: bool,
 ) -> None:
     """Decide the rows of many files, each into a file of the same name."""
-    files = outputs_of(data, output)
     Path(output).mkdir(exist_ok=True)
     session = shell.current()
-    todo = {path: out for path, out in files.items() if overwrite or not out.exists()}
-    there = [path for path in files if path not in todo]
+    todo = {out: path for out, path in files.items() if overwrite or not out.exists()}
+    there = [path for out, path in files.items() if out not in todo]
     if there:
         note(
             f"{len(there):,} of {len(files):,} files are in {output} already and stay: "
@@ -67,16 +67,16 @@ def predict_many(
         )
     failed, n_rows = list[str](), 0
     with shell.progress("deciding") as tell:
-        for number, (path, out) in enumerate(todo.items(), 1 + len(there)):
+        for number, (out, path) in enumerate(todo.items(), 1 + len(there)):
             session.check()
             session.expect(str(out))
-            so_far = f"file {number:,} of {len(files):,}: {path}; "
 
-            def rows_so_far(n: int, so_far: str = so_far, before: int = n_rows) -> None:
-                tell(f"{so_far}{before + n:,} rows in all", False)
+            def show(n: int, done: bool, first: str = f"file {number:,} of {len(files):,}: {path}",
+                     before: int = n_rows) -> None:  # fmt: skip
+                tell(f"{first}; {before + n:,} rows in all", done)
 
             try:
-                n_rows += _decide(model, path, out, keep, reading, rows_so_far)
+                n = _decide(model, path, out, keep, reading, show)
             except shell.StoppedByUser:
                 raise
             except Exception as error:  # the others go on
@@ -86,67 +86,56 @@ def predict_many(
                 color = click.style("error:", fg="red", bold=True)
                 click.echo(f"{color} {path}: {shell.message_of(error)}", err=True)
                 continue
-            tell(f"{so_far}{n_rows:,} rows in all", True)
+            show(n, True)
+            n_rows += n
     n = len(todo) - len(failed)
     click.echo(f"Wrote {n:,} {'file' if n == 1 else 'files'} with {n_rows:,} rows to {output}.")
-    if failed:
-        raise shell.CommandError(
-            f"{len(failed):,} of {len(files):,} files could not be decided: {_some(failed)}; the "
-            "same command tries these alone again"
-        )
+    refuse(
+        failed,
+        f"{len(failed):,} of {len(files):,} files could not be decided: {_some(failed)}; the "
+        "same command tries these alone again",
+    )
 
 
-def outputs_of(data: Sequence[str], output: str) -> dict[str, Path]:
-    """The files to read, and where each is written."""
+def outputs_of(data: Sequence[str], output: str) -> dict[Path, str]:
+    """The files to write, and what each is made of."""
     from setpoint.sources import files_named
 
-    if output == "-":
-        raise shell.CommandError(
-            "-o: of several files or a pattern it is a folder, such as decided/"
-        )
-    if "-" in data or any("::" in path for path in data):
-        raise shell.CommandError(
-            "DATA: several tables are files, and neither stdin nor of a database"
-        )
+    refuse(output == "-", "-o: of several files or a pattern it is a folder, such as decided/")
+    refuse(
+        any(path == "-" or "::" in path for path in data),
+        "DATA: several tables are files, and neither stdin nor of a database",
+    )
     try:
         files = files_named(data)
     except ValueError as error:
         raise shell.CommandError(f"DATA: {error}") from error
     folder = Path(output)
-    if folder.exists() and not folder.is_dir():
-        raise shell.CommandError(
-            f"-o: {output} is a file, and of several files or a pattern it is a folder"
-        )
-    if not folder.resolve().parent.is_dir():
-        raise shell.CommandError(
-            f"-o: there is no folder {folder.resolve().parent}; make it with mkdir -p"
-        )
-    out: dict[str, Path] = {}
-    taken: dict[Path, str] = {}
+    parent = folder.resolve().parent
+    refuse(
+        folder.exists() and not folder.is_dir(),
+        f"-o: {output} is a file, and of several files or a pattern it is a folder",
+    )
+    refuse(not parent.is_dir(), f"-o: there is no folder {parent}; make it with mkdir -p")
+    out: dict[Path, str] = {}
     for path in files:
-        _kind_of(path)
         target = folder / Path(path).name
-        if target in taken:
-            raise shell.CommandError(
-                f"DATA: {taken[target]} and {path} have the same name, and would be written to "
-                f"{target}; name another folder for one of them"
-            )
-        if target.resolve() == Path(path).resolve():
-            raise shell.CommandError(
-                f"-o: {target} would overwrite DATA {path}; name another folder"
-            )
-        taken[target] = path
-        out[path] = target
-    if not os.access(folder if folder.exists() else folder.resolve().parent, os.W_OK):
-        raise shell.CommandError(f"-o: the folder {output} is not writable")
+        refuse(
+            not path.lower().endswith(_KINDS), f"DATA: {path} ends in none of {', '.join(_KINDS)}"
+        )
+        refuse(
+            target in out,
+            f"DATA: {out.get(target)} and {path} have the same name, and would be written to "
+            f"{target}; name another folder for one of them",
+        )
+        refuse(
+            target.resolve() == Path(path).resolve(),
+            f"-o: {target} would overwrite DATA {path}; name another folder",
+        )
+        out[target] = path
+    there = folder if folder.exists() else parent
+    refuse(not os.access(there, os.W_OK), f"-o: the folder {output} is not writable")
     return out
-
-
-def _kind_of(path: str) -> str:
-    for ending, kind in _KINDS.items():
-        if path.lower().endswith(ending):
-            return kind
-    raise shell.CommandError(f"DATA: {path} ends in none of {', '.join(_KINDS)}")
 
 
 def _decide(
@@ -155,18 +144,17 @@ def _decide(
     out: Path,
     keep: tuple[str, ...],
     reading: Mapping[str, Any],
-    tell: Callable[[int], None],
+    tell: Callable[[int, bool], None],
 ) -> int:
     """Decide one file; the number of its rows."""
-    kind = _kind_of(path)
-    target = str(out)
-    with shell.keep_old_on_error(target), whole_file(target) as file:
-        if kind == ".parquet":
+    with shell.keep_old_on_error(str(out)), whole_file(out) as file:
+        if path.lower().endswith((".parquet", ".pq")):
             return _decide_batches(model, path, keep, file, tell)
         from setpoint.tables import read_table, write_rows
 
         # Without a step of its own: the files are the steps.
         table = read_table(path, **reading, columns=model.columns or None)
+        kind = ".csv.gz" if path.lower().endswith(".gz") else ".csv"
         write_rows(model.decided(table, keep=keep), file, kind)
         return len(table.frame)
 
@@ -176,28 +164,21 @@ def _decide_batches(
     path: str,
     keep: tuple[str, ...],
     file: IO[bytes],
-    tell: Callable[[int], None],
+    tell: Callable[[int, bool], None],
 ) -> int:
     """Decide a Parquet file some rows at a time."""
     from setpoint.tables import needed, parquet_batches
 
     pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")
-    kept: list[str] = []
-
-    def chosen(names: Sequence[str], name: str) -> Sequence[str]:
-        kept[:] = columns_named("keep", keep, list(names), name)
-        return kept
-
     writer, n_rows = None, 0
     with ExitStack() as ends:
-        for table in parquet_batches(path, model.columns, chosen):
+        for table in parquet_batches(path, model.columns, partial(columns_named, "keep", keep)):
             shell.current().check()
-            rows = pa.table(model.decided(table, keep=kept))
-            if writer is None:
-                writer = ends.enter_context(parquet.ParquetWriter(file, rows.schema))
+            rows = pa.table(model.decided(table, keep=keep))
+            writer = writer or ends.enter_context(parquet.ParquetWriter(file, rows.schema))
             writer.write_table(rows.cast(writer.schema))
             n_rows += len(rows)
-            tell(n_rows)
+            tell(n_rows, False)
     return n_rows
 
 
@@ -241,28 +222,17 @@ def predict(
     in quotes. One line comes out for each row, in the same order: the columns kept, the
     prediction, and the score of the positive class (or one for each class).
     """
-    session, room, as_json = shell.current(), room_of(at_most, by), shell.asks_json()
+    session, room, as_json = shell.current(), room_of(at_most), shell.asks_json()
     if is_folder(data, output):
-        if as_json:
-            raise shell.CommandError(
-                "--json writes JSON lines of one table, and DATA or -o names several"
-            )
+        refuse(as_json, "--json writes JSON lines of one table, and DATA or -o names several")
         whole = {"--adapt": asked["adapt"], "--at-most": room is not None, "--excel": excel}
-        for option in (name for name, given in whole.items() if given):
-            raise shell.CommandError(f"{option} is for one table, and DATA or -o names several")
-        outputs_of(data, output)
+        for option, given in whole.items():
+            refuse(given, f"{option} is for one table, and DATA or -o names several")
+        files = outputs_of(data, output)
         found = opened(model, trust=asked["trust"], unknown_group=asked["unknown_group"])
-        predict_many(found, data, output, asked["keep"], asked["reading"], overwrite=overwrite)
+        predict_many(found, files, output, asked["keep"], asked["reading"], overwrite)
         return
-    if overwrite:
-        raise shell.CommandError(
-            "--overwrite is for a folder of files; one file is always written anew"
-        )
     kind = _format(output, as_json)
-    if excel and not kind.startswith(".csv"):
-        raise shell.CommandError(
-            f"--excel is for CSV, and the output is {kind}; leave one of them out"
-        )
     shell.check_files({"DATA": data[0]})
     stored, table, more = opened_with(model, data[0], **asked)
     with step("deciding"):
@@ -303,62 +273,47 @@ def _each(decisions: Any) -> str:
     return ", ".join([*(f"{n:,} {name}" for name, n in each[:_MOST]), *more])
 
 
-def room_of(at_most: tuple[str, ...], by: str | None) -> int | dict[str, int] | None:
+_ROOM = re.compile(r"(?:(.+)=)?\s*0*([1-9][0-9]*)\s*")
+
+
+def room_of(at_most: tuple[str, ...]) -> int | dict[str, int] | None:
     """The room that ``--at-most`` names: ``N``, or ``GROUP=N`` for each group.
 
     Examples
     --------
-    >>> room_of(("200",), None), room_of(("north=20", "south=5"), "branch")
+    >>> room_of(("200",)), room_of(("north=20", "south=5"))
     (200, {'north': 20, 'south': 5})
     """
-    if not at_most:
-        if by is not None:
-            raise shell.CommandError(
-                "--by names the groups of --at-most, which says how many; give both"
-            )
-        return None
     out: dict[str, int] = {}
     for text in at_most:
-        group, equals, number = text.rpartition("=")
-        whole = number.strip()
-        if not (whole.isascii() and whole.isdigit() and int(whole) >= 1) or (equals and not group):
+        found = _ROOM.fullmatch(text)
+        if found is None:
             raise shell.CommandError(
                 "--at-most is a whole number of rows, 1 or more, or GROUP=N with --by, got "
                 f"{text!r}"
             )
-        if group in out:
-            again = f"names {group!r} twice" if group else "has two numbers for all rows"
-            raise shell.CommandError(f"--at-most {again}")
-        out[group] = int(whole)
-    if "" in out:
-        if len(out) > 1:
-            raise shell.CommandError(
-                "--at-most is one number N, or GROUP=N for each group, not both"
-            )
-        return out[""]
-    if by is None:
-        raise shell.CommandError(
-            "--at-most GROUP=N is room for a group, and --by says which column has the groups"
-        )
-    return out
+        group = found[1] or ""
+        again = f"names {group!r} twice" if group else "has two numbers for all rows"
+        refuse(group in out, f"--at-most {again}")
+        out[group] = int(found[2])
+    several = "--at-most is one number N, or GROUP=N for each group, not both"
+    refuse("" in out and len(out) > 1, several)
+    return out.get("", out) or None
 
 
 def _format(output: str, as_json: bool) -> str:
     """The format that the name of the output asks for."""
     from setpoint.tables import FORMATS
 
+    at, plain = Path(output), ".jsonl" if as_json else ".csv"
     if output == "-":
-        if sys.stdout is None:
-            raise shell.CommandError("stdout is closed, and the rows go there; -o names a file")
-        return ".jsonl" if as_json else ".csv"
+        refuse(sys.stdout is None, "stdout is closed, and the rows go there; -o names a file")
+        return plain
     kind = next((ending for ending in FORMATS if output.lower().endswith(ending)), None)
-    if kind is None and Path(output).exists() and not Path(output).is_file():
-        kind = ".jsonl" if as_json else ".csv"  # a device or a pipe
     if kind is None:
-        raise shell.CommandError(f"-o: {output} ends in none of {', '.join(FORMATS)}")
-    if as_json and kind != ".jsonl":
-        raise shell.CommandError(f"--json writes JSON lines: name the file *.jsonl, not {output}")
-    return kind
+        device = at.exists() and not at.is_file()  # or a pipe
+        refuse(not device, f"-o: {output} ends in none of {', '.join(FORMATS)}")
+    return kind or plain
 
 
 # --- ``setpoint solve``: the rule for scores that are there ---------------------------------------

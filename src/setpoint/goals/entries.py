@@ -25,16 +25,17 @@ if TYPE_CHECKING:
 Costs: TypeAlias = tuple[tuple[int, int, float], ...]
 """Entries (true class, predicted class, cost)."""
 
-_WORDS = (
-    "actual",
-    "predicted",
-    "correct",
-    "changed",
-    "was_correct",
-    "deferred",
-    "labelled",
-    "found",
-)
+_WORDS = {
+    "actual": ("true = k", "true ≠ k"),
+    "predicted": ("predicted = k", "predicted ≠ k"),
+    "correct": ("predicted = true", "predicted ≠ true"),
+    "changed": ("predicted ≠ deployed", "predicted = deployed"),
+    "was_correct": ("deployed = true", "deployed ≠ true"),
+    "deferred": ("not decided", "decided"),
+    "labelled": ("with a label", "without a label"),
+    "found": ("found", "not found"),
+}
+"""What each means, with and without "!"."""
 _NEEDS_TRUTH = {"actual", "correct", "was_correct", "labelled"}
 _NEEDS_BASELINE = {"changed", "was_correct"}
 _OF_PREDICTION = {"predicted", "found", "correct", "changed", "deferred"}
@@ -46,7 +47,7 @@ def _parts(words: str) -> tuple[tuple[str, bool], ...]:
     parts = tuple((w.lstrip("!"), not w.startswith("!")) for w in words.split())
     unknown = [w for w, _ in parts if w not in _WORDS]
     if unknown:
-        raise InputError(f"unknown words {unknown} in the event {words!r}: {_WORDS}")
+        raise InputError(f"unknown words {unknown} in the event {words!r}: {tuple(_WORDS)}")
     return parts
 
 
@@ -56,6 +57,11 @@ class Event:
 
     words: str = ""
     costs: Costs | None = None
+
+    @property
+    def in_words(self) -> str:
+        """As equations between true, predicted and deployed class."""
+        return " and ".join(_WORDS[word][not wanted] for word, wanted in _parts(self.words))
 
     @cached_property
     def names_class(self) -> bool:
@@ -260,6 +266,18 @@ class MetricEntry:
     called: str = ""
     aim: str = ""
     also: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Whether it is a rate, a formula over rates, or has parameters."""
+        if self.params:
+            return "with parameters"
+        return "formula" if self.event is None else "rate"
+
+    @property
+    def range(self) -> str:
+        """Its least and its largest value, in words."""
+        return f"from {self.low:g} to {self.high:g}".replace("inf", "infinity")
 
     @property
     def in_units(self) -> bool:

@@ -343,3 +343,51 @@ def _stakes(goal: Goal) -> list[str]:
     names = goal.needs.measure_names
     out = [f"numbers of rows ({', '.join(map(repr, names))})"] if names else []
     return [*out, "rows that are deferred"] if goal.defers else out
+
+
+# --- Metrics in words -----------------------------------------------------------------------------
+
+
+_EXAMPLES: dict[str, Any] = {
+    "beta": 2,
+    "default": "none",
+    "true": "no",
+    "predicted": "yes",
+    "costs": {("no", "yes"): 1, ("yes", "no"): 5},
+    "values": {("yes", "yes"): 95, ("no", "yes"): -5},
+    "priors": {"no": 0.8, "yes": 0.2},
+    "tp": 95,
+    "fp": -5,
+}
+
+
+def example_of(entry: MetricEntry) -> Expression:
+    """The metric as an expression, with example values for its parameters."""
+    metric = VOCABULARY[entry.name]
+    if isinstance(metric, Metric):
+        return metric
+    return metric(**{name: _EXAMPLES[name] for name in entry.params if name in _EXAMPLES})
+
+
+def inside_of(entry: MetricEntry) -> Expression | None:
+    """What a formula stands for, with example values; None for what is not a formula."""
+    if entry.formula is None:
+        return None
+    return entry.formula(**dict(getattr(example_of(entry), "params", ())))
+
+
+def formula_of(entry: MetricEntry) -> str:
+    """What a metric counts, on one line of plain text.
+
+    Examples
+    --------
+    >>> formula_of(TABLE["recall"]), formula_of(TABLE["balanced_accuracy"])
+    ('predicted = k given true = k', 'recall.mean()')
+    """
+    if entry.event is not None:
+        return " given ".join(event.in_words for event in (entry.event, entry.given or Event())
+                              if event.words)  # fmt: skip
+    example, inside = str(example_of(entry)), inside_of(entry)
+    if inside is None:
+        return example
+    return f"{example} is {inside}" if "(" in example else str(inside)
