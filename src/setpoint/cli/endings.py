@@ -69,10 +69,10 @@ def command(
     for given in names:
         name = given.removesuffix("!")
         words = own.get(name, "")
-        option = OPTIONS[name].but(words) if isinstance(words, str) else words
-        params.append(option.parameter(name, required=given != name))
+        option, words = (words, "") if isinstance(words, Option) else (OPTIONS[name], words)
+        params.append(option.but(name, words, given != name))
     if "encoding" in sets:
-        params.append(OPTIONS["sheet"].parameter("sheet"))
+        params.append(OPTIONS["sheet"])
     if sets:
         params.append(settings_option(sets))
 

@@ -320,7 +320,9 @@ def _entry(entry: Entry | None) -> dict[str, Any] | None:
     confidence=Option(
         "--confidence C",
         "Of constraints without one of their own.",
-        more={"callback": level_of, "default": "0.95", "show_default": True},
+        callback=level_of,
+        default="0.95",
+        show_default=True,
     ),
 )
 def plan(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from copy import copy
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -44,21 +45,19 @@ def level_of(_context: click.Context, _param: click.Parameter, given: str | None
     return float(share)
 
 
-def named(option: str, form: str, texts: Iterable[str]) -> dict[str, str]:
+def named(_context: Any, param: click.Parameter, given: Iterable[str]) -> dict[str, str]:
     """The values of an option that is ``NAME=VALUE``, by the names.
 
     Examples
     --------
-    >>> named("--dataset", "NAME=FILE", ["checked=checked.csv"])
+    >>> named(None, OPTIONS["datasets"], ["checked=checked.csv"])
     {'checked': 'checked.csv'}
     """
     out: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not name or not equals or not value:
-            raise CommandError(f"{option} is {form}, got {text!r}")
-        if name in out:
-            raise CommandError(f"{option} names {name!r} twice")
+    for text in given:
+        name, _, value = text.partition("=")
+        refuse(not name or not value, f"{param.opts[0]} is {param.metavar}, got {text!r}")
+        refuse(name in out, f"{param.opts[0]} names {name!r} twice")
         out[name] = value
     return out
 
@@ -66,59 +65,46 @@ def named(option: str, form: str, texts: Iterable[str]) -> dict[str, str]:
 # --- Every option and every setting, once ---------------------------------------------------------
 
 
-class Option(NamedTuple):
-    """An option: how it is typed, what it is for, and how its value is read."""
+class Option(click.Option):
+    """An option: how it is typed, what it is for, and how its value is read.
 
-    typed: str  # ``--drop COLS...`` may be repeated; without a metavar or a type it is a flag
-    help: str
-    type: click.ParamType[Any] | None = None
-    file: str = ""  # one that is read or written, which JSON names, or one that is asked or kept
-    more: Mapping[str, Any] = {}
+    ``--drop COLS...`` may be repeated; without a metavar or a type it is a flag. A `file` is read
+    or written, which JSON names, or asked or kept.
+    """
 
-    @property
-    def flags(self) -> list[str]:
-        """The names; messages use the last."""
-        return [word for word in self.typed.split() if word.startswith("-")]
-
-    @property
-    def many(self) -> bool:
-        """Whether it may be repeated."""
-        return self.typed.endswith("...")
-
-    def but(self, words: str) -> Option:
-        """The same with other words, if there are any."""
-        return self._replace(help=words or self.help)
-
-    def parameter(self, name: str, required: bool = False) -> click.Option:
-        """The option as click takes it; the command gets its value by the name."""
-        last = self.typed.split()[-1]
-        metavar = None if last.startswith("-") else last.removesuffix("...")
-        return _Option(
-            [*self.flags, name],
+    def __init__(
+        self,
+        typed: str,
+        help: str,
+        type: click.ParamType[Any] | None = None,
+        file: str = "",
+        **more: Any,
+    ) -> None:
+        words = typed.split()
+        metavar = None if words[-1].startswith("-") else words[-1].removesuffix("...")
+        super().__init__(
+            [word for word in words if word.startswith("-")],
             metavar=metavar,
-            multiple=self.many,
-            is_flag=(metavar is None and self.type is None) or None,
-            type=self.type,
-            help=self.help,
-            file=self.file,
-            required=required,
-            **self.more,
+            multiple=typed.endswith("..."),
+            is_flag=(metavar is None and type is None) or None,
+            type=type,
+            help=help,
+            **more,
         )
-
-
-class _Option(click.Option):
-    """An option that knows whether it names a file."""
-
-    def __init__(self, names: list[str], *, file: str, **more: Any) -> None:
-        super().__init__(names, **more)
         self.file = file
+
+    def but(self, name: str, words: str, required: bool) -> Option:
+        """The same for a command, which gets its value by the name, with other words if any."""
+        out = copy(self)
+        out.name, out.help, out.required = name, words or self.help, required
+        return out
 
 
 def role_of(param: click.Parameter) -> str:
     """Whether a parameter is a file that is read, written, asked or kept; "" for no file."""
     if isinstance(param, click.Argument):
         return "" if param.name in ("goal", "text", "dir") else "read"
-    return param.file if isinstance(param, _Option) else ""
+    return param.file if isinstance(param, Option) else ""
 
 
 _SHARE = click.FloatRange(0, 1, max_open=True)
@@ -140,12 +126,14 @@ OPTIONS = {
     "confidence": Option(
         "--confidence SHARE",
         "Certify that the goal holds on new rows, such as 95%.",
-        more={"callback": level_of},
+        callback=level_of,
     ),
     "power": Option(
         "--power P",
         "The chance that so many rows certify the goal, if they are as assumed.",
-        more={"callback": level_of, "default": "0.8", "show_default": True},
+        callback=level_of,
+        default="0.8",
+        show_default=True,
     ),
     "judge_by": Option(
         "--judge-by TEXT", "The goal that is meant, where --goal asks for more to be safe."
@@ -176,7 +164,8 @@ OPTIONS = {
         "While all is well a false alarm comes after 1/A rows or more on average; with "
         "--no-restart, A is the chance that one ever comes.",
         _INSIDE,
-        more={"default": 0.001, "show_default": True},
+        default=0.001,
+        show_default=True,
     ),
     "no_restart": Option(
         "--no-restart",
@@ -226,11 +215,9 @@ OPTIONS = {
         "--new-groups",
         "What becomes of a group that the model has not seen; largest: the largest group's rule.",
         click.Choice(["error", "largest"]),
-        more={
-            "callback": lambda _ctx, _param, given: "raise" if given == "error" else given,
-            "default": "error",
-            "show_default": True,
-        },
+        callback=lambda _ctx, _param, given: "raise" if given == "error" else given,
+        default="error",
+        show_default=True,
     ),
     # Columns, rows and tables.
     "score": Option("--score COL", "The column with the model's scores."),
@@ -246,7 +233,7 @@ OPTIONS = {
     "datasets": Option(
         "--dataset NAME=FILE...",
         "A further table that the goal refers to by this name.",
-        more={"callback": lambda _ctx, _param, given: named("--dataset", "NAME=FILE", given)},
+        callback=named,
     ),
     "test_size": Option(
         "--test-size SHARE",
@@ -279,7 +266,7 @@ OPTIONS = {
     "columns": Option(
         "--column NAME=COL...",
         "SQL: what a column that the rule looks at is called in the table, if otherwise.",
-        more={"callback": lambda _ctx, _param, given: named("--column", "NAME=COL", given)},
+        callback=named,
     ),
     "hash_column": Option(
         "--hash-column COL",
@@ -314,7 +301,7 @@ OPTIONS = {
     "state": Option(
         "--state FILE", "To go on from, if it is there, and to save to.", file="written"
     ),
-    "output": Option("-o --output FILE", "Default: stdout.", file="written", more={"default": "-"}),
+    "output": Option("-o --output FILE", "Default: stdout.", file="written", default="-"),
     "overwrite": Option("--overwrite", "Decide files anew that are in the folder already."),
     "excel": Option(
         "--excel",
@@ -337,95 +324,85 @@ OPTIONS = {
 
 
 class Setting(NamedTuple):
-    """What ``--set NAME=VALUE`` may set; the library calls it by the argument."""
+    """What ``--set NAME=VALUE`` may set."""
 
-    argument: str
-    type: click.ParamType[Any]
     value: str
     help: str
+    type: click.ParamType[Any] = click.STRING
+    argument: str = ""  # as the library calls it, if it does not by its name
     several: bool = False
 
 
 FLAG = click.BOOL
-_TEXT = click.STRING
+_ABOVE_0 = click.FloatRange(0, min_open=True)
+_RULES = click.Choice([name for name, s in SOLVERS.items() if s.family == "plugin"])
 
 SETTINGS = {
-    "encoding": Setting("encoding", _TEXT, "E", "of the tables, such as latin-1. Default: UTF-8"),
-    "separator": Setting("separator", _TEXT, "S", r"between fields: ',', ';', '|' or '\t'"),
-    "decimal": Setting("decimal", _TEXT, "D", "the decimal mark, '.' or ','"),
+    "encoding": Setting("E", "of the tables, such as latin-1. Default: UTF-8"),
+    "separator": Setting("S", r"between fields: ',', ';', '|' or '\t'"),
+    "decimal": Setting("D", "the decimal mark, '.' or ','"),
     "seed": Setting(
-        "random_state", click.IntRange(0, 2**32 - 1), "N",
-        "of the split, the model and the draws. Default: 0",
+        "N", "of the split, the model and the draws. Default: 0", click.IntRange(0, 2**32 - 1),
+        "random_state",
     ),
     "max-seconds": Setting(
-        "max_seconds", click.FloatRange(0, min_open=True), "S",
-        "for the search or the training; then the best so far is kept",
+        "S", "for the search or the training; then the best so far is kept", _ABOVE_0
     ),
-    "certify-on": Setting(
-        "certify_on", _TEXT, "FILE", "a table whose rows certify; else a part of DATA does"
-    ),
+    "certify-on": Setting("FILE", "a table whose rows certify; else a part of DATA does"),
     "certification-size": Setting(
-        "certification_size", _INSIDE, "SHARE",
-        "that part of DATA. Default: 0.3, or more where fewer rows could not pass",
+        "SHARE", "that part of DATA. Default: 0.3, or more where fewer rows could not pass", _INSIDE
     ),
-    "strict": Setting("strict", FLAG, "", "certify by tests alone that are proved"),
+    "strict": Setting("", "certify by tests alone that are proved", FLAG),
     "uncertified": Setting(
-        "uncertified", click.Choice(["error", "nearest"]), "error|nearest",
-        "nearest: write the safest rule also where it is not certified",
+        "error|nearest", "nearest: write the safest rule also where it is not certified",
+        click.Choice(["error", "nearest"]),
     ),
-    "solver": Setting(
-        "solver",
-        click.Choice([name for name, s in SOLVERS.items() if s.family == "plugin"]),
-        "NAME",
-        "how the rule is found. Default: auto",
-    ),
-    "defer-label": Setting(
-        "defer_label", _TEXT, "NAME", "what predict writes for a deferred row. Default: defer"
-    ),
-    "estimator": Setting("estimator", _TEXT, "NAME", "the model whose cut-off post-shift moves"),
+    "solver": Setting("NAME", "how the rule is found. Default: auto", _RULES),
+    "defer-label": Setting("NAME", "what predict writes for a deferred row. Default: defer"),
+    "estimator": Setting("NAME", "the model whose cut-off post-shift moves"),
     "validation": Setting(
-        "validation", _TEXT, "FILE",
-        "a table on whose labels the metric is measured; those of DATA only train",
+        "FILE", "a table on whose labels the metric is measured; those of DATA only train"
     ),
-    "checkpoint": Setting(
-        "checkpoint", _TEXT, "FILE",
-        "keeps the state of a training, to go on from",
-    ),
+    "checkpoint": Setting("FILE", "keeps the state of a training, to go on from"),
     "min-positives": Setting(
-        "min_positives", click.IntRange(0), "N",
-        "rows that the model has to predict positive. Default: 20, or 2 % of the positives",
+        "N", "rows that the model has to predict positive. Default: 20, or 2 % of the positives",
+        click.IntRange(0),
     ),
     "validation-fraction": Setting(
-        "validation_fraction", _SHARE, "F",
-        "share of the rows that choose and do not train. Default: 0.2 for a network, else 0",
+        "F", "share of the rows that choose and do not train. Default: 0.2 for a network, else 0",
+        _SHARE,
     ),
     "inverse-regularization": Setting(
-        "C", click.FloatRange(0, min_open=True), "C",
-        "how closely augmented-lagrangian and cutting-plane follow the rows. Default: 0.1",
+        "C", "how closely augmented-lagrangian and cutting-plane follow the rows. Default: 0.1",
+        _ABOVE_0, "C",
     ),
     "baseline-threshold": Setting(
-        "baseline_threshold", click.FLOAT, "T",
-        "then --baseline holds scores, positive from T on, and the model looks at them",
+        "T", "then --baseline holds scores, positive from T on, and the model looks at them",
+        click.FLOAT,
     ),
-    "draws": Setting("randomized", FLAG, "", "the rule may decide by chance"),
+    "draws": Setting("", "the rule may decide by chance", FLAG, "randomized"),
     "budget": Setting(
-        "evaluations", click.IntRange(1), "N",
-        "most evaluations of the metric. Default: 2,000, or 1,000 for post-shift",
+        "N", "most evaluations of the metric. Default: 2,000, or 1,000 for post-shift",
+        click.IntRange(1), "evaluations",
     ),
     "surrogates": Setting(
-        "surrogates", click.Choice(SURROGATES), "NAMES",
-        f"the losses that are weighed: {', '.join(SURROGATES)}. Default: sigmoid", True,
+        "NAMES", f"the losses that are weighed: {', '.join(SURROGATES)}. Default: sigmoid",
+        click.Choice(SURROGATES), several=True,
     ),
     "surrogate-group": Setting(
-        "surrogate_groups", _TEXT, "COL[=VALUE]", "groups of rows that are weighed apart", True
+        "COL[=VALUE]", "groups of rows that are weighed apart", click.STRING, "surrogate_groups",
+        several=True,
     ),
-    "lower-is-better": Setting("lower_is_better", FLAG, "", "of the metric"),
+    "lower-is-better": Setting("", "of the metric", FLAG),
     "takes": Setting(
-        "takes", click.Choice(["predictions", "scores"]), "predictions|scores",
-        "the metric's second parameter, where its name does not say",
+        "predictions|scores", "the metric's second parameter, where its name does not say",
+        click.Choice(["predictions", "scores"]),
     ),
 }  # fmt: skip
 """Every setting by its name at the shell."""
+
+ARGUMENTS = {name: s.argument or name.replace("-", "_") for name, s in SETTINGS.items()}
+"""The arguments of the library that they set."""
 
 READING = "encoding separator decimal"
 """Settings of how tables are written, where that is not found out right."""
@@ -486,40 +463,32 @@ def settings_option(names: str) -> click.Option:
     """``--set`` for some settings: a dict by the library's names."""
     allowed = {name: SETTINGS[name] for name in names.split()}
 
-    def parsed(ctx: click.Context, param: click.Parameter, given: Iterable[str]) -> dict[str, Any]:
+    def parsed(ctx: click.Context, _param: Any, given: Iterable[str]) -> dict[str, Any]:
         ctx.meta[GIVEN] = tuple(given)
         out: dict[str, Any] = {}
-
-        def read(name: str, setting: Setting, text: str) -> Any:
-            try:
-                return setting.type.convert(text, None, ctx)
-            except click.BadParameter as error:
-                raise click.BadParameter(f"{name}: {error.message}", ctx, param) from None
-
         for text in given:
-            name, equals, value = text.partition("=")
-            name = name.strip().replace("_", "-")
             if text == "help":
                 click.echo(_listed(allowed))
                 ctx.exit()
-            setting = allowed.get(name)
-            if setting is None:
+            name, equals, value = text.partition("=")
+            name = name.strip().replace("_", "-")
+            if name not in allowed:
                 raise click.BadParameter(
-                    f"there is no {name!r} here ({nearest(name, allowed)}); --set help lists all",
-                    ctx, param,
-                )  # fmt: skip
-            key = setting.argument
-            if setting.type is FLAG and not equals:
-                value = "true"
-            elif not value:
-                raise click.BadParameter(f"write {name}={setting.value}, got {text!r}", ctx, param)
-            if setting.several:
-                values = [value] if "=" in value else [v.strip() for v in value.split(",")]
-                out.setdefault(key, []).extend(read(name, setting, v) for v in values)
-            elif key in out:
-                raise click.BadParameter(f"{name} is set twice", ctx, param)
-            else:
-                out[key] = read(name, setting, value)
+                    f"there is no {name!r} here ({nearest(name, allowed)}); --set help lists all"
+                )
+            setting, key = allowed[name], ARGUMENTS[name]
+            value = "true" if setting.type is FLAG and not equals else value
+            if not value:
+                raise click.BadParameter(f"write {name}={setting.value}, got {text!r}")
+            if key in out and not setting.several:
+                raise click.BadParameter(f"{name} is set twice")
+            listed = setting.several and "=" not in value
+            words = [word.strip() for word in value.split(",")] if listed else [value]
+            try:
+                values = [setting.type.convert(word, None, ctx) for word in words]
+            except click.BadParameter as error:
+                raise click.BadParameter(f"{name}: {error.message}") from None
+            out[key] = [*out.get(key, ()), *values] if setting.several else values[0]
         return out
 
     def complete(_ctx: Any, _param: Any, begun: str) -> list[CompletionItem]:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.blackbox import MetricError
-from setpoint.cli.options import OPTIONS, SETTINGS, CommandError, role_of
+from setpoint.cli.options import ARGUMENTS, OPTIONS, CommandError, role_of
 from setpoint.errors import InputError, SetpointError, rename_arguments
 from setpoint.inputs import whole_file
 from setpoint.packages import require_packages
@@ -44,8 +44,8 @@ BROKEN_PIPE = 141
 """As other programs end whose reader has left."""
 
 WORDS = {
-    **{f"{name}[]": option.flags[-1] for name, option in OPTIONS.items() if option.many},
-    **{name: option.flags[-1] for name, option in OPTIONS.items()},
+    **{f"{name}[]": option.opts[-1] for name, option in OPTIONS.items() if option.multiple},
+    **{name: option.opts[-1] for name, option in OPTIONS.items()},
     "PlugInClassifier": "setpoint fit",
     "RampClassifier": "a linear model",
     "X": "the table",
@@ -120,9 +120,9 @@ def _setting(argument: str, option: str | None) -> str | None:
     if option is not None and option.startswith("--"):
         name = option.removeprefix("--").partition(" ")[0]
         there = context is None or f"--{name}" in own
-        return name if name in SETTINGS and not there else None
+        return name if name in ARGUMENTS and not there else None
     wanted = _SETTINGS.get(argument, argument)
-    names = [name for name, setting in SETTINGS.items() if setting.argument == wanted]
+    names = [name for name, argument in ARGUMENTS.items() if argument == wanted]
     return next((name for name in names if f"--{name}" not in own), None)
 
 

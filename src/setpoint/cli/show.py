@@ -14,7 +14,7 @@ import click
 
 from setpoint.cli import session as shell
 from setpoint.cli.endings import Ending, blocks, certified_before, command, status_of, wrote
-from setpoint.cli.options import OPTIONS, READING
+from setpoint.cli.options import READING
 from setpoint.cli.session import opened, opened_with
 from setpoint.goals import Goal, Label
 from setpoint.inputs import whole_file
@@ -128,12 +128,6 @@ def _filled(title: str, text: Any, indent: int = 0) -> list[str]:
 # --- ``setpoint export``: the rule of a model in SQL, Python or JSON ------------------------------
 
 
-_ONLY_FOR = {
-    "scores": "sql", "dialect": "sql", "columns": "sql", "hash_column": "sql", "name": "python"
-}  # fmt: skip
-"""The format that takes an option."""
-
-
 @command(
     "MODEL",
     "kind! scores dialect columns hash_column name output trust",
@@ -157,11 +151,6 @@ def export(
     decides from scores, which the model still has to compute; 'setpoint predict' writes them. It
     decides nothing (NULL, None) where a score is missing or a group is new.
     """
-    given = click.get_current_context().params
-    for argument, own in _ONLY_FOR.items():
-        if given[argument] and kind != own:
-            option = OPTIONS[argument].flags[-1]
-            raise shell.CommandError(f"{option} is for --format {own}, not {kind}")
     rule, classes, known = _opened(model, trust)
     if kind == "json":
         text = rule.to_json()
