@@ -118,8 +118,6 @@ def test_what_is_wrong_is_named(run, rule_file, tmp_path):
         (groups, (*sql, "--column", "age=a"), "--column: the rule does not look at 'age'"),
         (groups, (*sql, "--column", "sex"), "--column is NAME=COL, got 'sex'"),
         (groups, (*sql, "--column", "sex=a", "--column", "sex=b"), "names 'sex' twice"),
-        (one, (*sql, "--name", "f"), "--name is for --format python, not sql"),
-        (one, ("--format", "json", "--dialect", "duckdb"), "is for --format sql, not json"),
         (one, ("--format", "python", "--name", "a b"), "--name: a function of Python cannot"),
         (one, (*sql, "-o", tmp_path / "no" / "x.sql"), "-o: there is no folder"),
         (one, (*sql, "-o", tmp_path / "rule.json"), "would overwrite MODEL"),

@@ -19,7 +19,6 @@ from setpoint.parameters import SATISFIED
 from setpoint.tables import CHECKED, TableFile, note, only_one_stdin, step, warnings_as_notes
 
 if TYPE_CHECKING:
-    from setpoint.cli.endings import Page
     from setpoint.explorer import Command, Explorer
     from setpoint.search import Frontier, InfeasibleError
 
@@ -243,7 +242,7 @@ def _reads_likewise() -> list[str]:
     return [word for name in given for word in typed_words(params[name], asked[name])]
 
 
-def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page) -> None:
+def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, command: str) -> None:
     """Write the page of a goal that no rule meets, where its rows are known."""
     if error.evidence is None:
         note(f"{path} was not written: the rows that no rule suits were not kept")
@@ -257,7 +256,7 @@ def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page
         note(f"{path} was not written: {why}")
         return
     with shell.writing(path):
-        explorer.for_shell(_fit_anew(page.command)).to_html(path)
+        explorer.for_shell(_fit_anew(command)).to_html(path)
     note(f"bounds are moved by hand on {path}")
 
 

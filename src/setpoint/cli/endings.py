@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from setpoint.cli import session as shell
 from setpoint.cli.options import GIVEN, OPTIONS, Command, Option, arguments, settings_option
 from setpoint.goals import Goal
-from setpoint.tables import TableFile, TableModel, goals_near, note
+from setpoint.tables import TableFile, goals_near
 
 if TYPE_CHECKING:
     from setpoint.guarantees import Guarantee
@@ -29,11 +29,11 @@ _READING = ("encoding", "separator", "decimal", "sheet")
 
 @dataclass(frozen=True)
 class Ending:
-    """What a command found: as text or as JSON, and the exit code."""
+    """What a command found: as text or as JSON."""
 
     text: Callable[[], str]
     what: Mapping[str, Any]
-    code: int = shell.SHOWN
+    code: int | None = None  # else by the status in `what`
     reports: Mapping[str, GoalReport | None] = field(default_factory=dict)
     run: Mapping[str, Any] = field(default_factory=dict)  # what differs between two runs
     files: Mapping[str, Any] | None = None
@@ -100,11 +100,13 @@ def command(
             if ending is None:
                 return
             ending.print(as_json)
+            code = code_of(ending.what["status"]) if ending.code is None else ending.code
             if shell.current().stopped:
                 click.echo(shell.current().last_words(), err=True)
-                raise click.exceptions.Exit(shell.STOPPED)
-            accepted = accept is not None and ending.code == shell.TOO_CLOSE
-            raise click.exceptions.Exit(shell.SHOWN if accepted else ending.code)
+                code = shell.STOPPED
+            elif accept is not None and code == shell.TOO_CLOSE:
+                code = shell.SHOWN
+            raise click.exceptions.Exit(code)
 
         return Command(
             run.__name__,
@@ -121,18 +123,23 @@ def command(
 # --- Outcomes: shown, too close to call, shown to fail, infeasible --------------------------------
 
 
-_COLORS = {"shown": "green", "shown to fail": "red", "too close to call": "yellow"}
-_CODES = {"shown": shell.SHOWN, "shown to fail": shell.FAILED, "too close to call": shell.TOO_CLOSE}
+_FAILED = (
+    "shown to fail", "shown to be worse", "not certified", "approximate", "not certifiable",
+    "infeasible", "not met", "alarm",
+)  # fmt: skip
+_COLORS = {shell.SHOWN: "green", shell.FAILED: "red", shell.TOO_CLOSE: "yellow"}
 
 
-def status_of(report: GoalReport) -> str:
-    """The verdict, or "measured" where the goal has no constraints."""
-    return report.verdict or "measured"
+def code_of(status: str) -> int:
+    """The exit code of an outcome: 4 if it is too close to call, 3 if it is a failure, else 0."""
+    if status == "too close to call":
+        return shell.TOO_CLOSE
+    return shell.FAILED if status in _FAILED else shell.SHOWN
 
 
-def code_of(report: GoalReport) -> int:
-    """The exit code: 0 shown, 4 too close to call, 3 shown to fail."""
-    return shell.SHOWN if report.verdict is None else _CODES[report.verdict]
+def styled(text: str, status: str) -> str:
+    """A text as its outcome looks at a terminal."""
+    return click.style(text, fg=_COLORS[code_of(status)], bold=True)
 
 
 def verdict(report: GoalReport, where: str) -> str:
@@ -144,8 +151,7 @@ def verdict(report: GoalReport, where: str) -> str:
         where += f", {fitted_on(report)}"
     if found is None:
         return click.style(f"The rule was measured on {where}.", bold=True)
-    word = found[0].upper() + found[1:]
-    return f"{click.style(word, fg=_COLORS[found], bold=True)} on {where}."
+    return f"{styled(found[0].upper() + found[1:], found)} on {where}."
 
 
 def judged(
@@ -176,8 +182,9 @@ def judged(
         first = "\n".join(filter(None, (verdict(report, where), before)))
         return blocks(first, report_text(report, at_shell=at_shell), wrote(**written, page=page))
 
-    facts = {"status": status_of(report), "goal": report.goal, "rows": report.counts.n_rows}
-    return Ending(text, {**facts, **what}, code_of(report), {name: report}, files=files)
+    facts = {"status": report.verdict or "measured", "goal": report.goal}
+    facts |= {"rows": report.counts.n_rows, **what}
+    return Ending(text, facts, reports={name: report}, files=files)
 
 
 def blocks(*parts: str) -> str:
@@ -205,13 +212,13 @@ def _infeasible(error: InfeasibleError, consequence: str) -> Ending:
         from setpoint.tables import write_infeasible_page
 
         with shell.writing(path):
-            write_infeasible_page(error, goal, path, page.header(), words)
+            write_infeasible_page(error, goal, path, page.header, words)
 
     def text() -> str:
         first, last = "No rule was found that meets the goal", "These can be met on the same scores"
         if certifies:
             first, last = "NOT certified", "This is certified on the same rows"
-        lines = [f"{click.style(first, fg='red', bold=True)}, so {consequence}.", f"{words}."]
+        lines = [f"{styled(first, 'infeasible')}, so {consequence}.", f"{words}."]
         lines += ["", f"{last}:", *(f"  {one}" for one in near)] if near else []
         if error.remedy and certifies:
             lines += ["", f"{shell.in_shell_words(error.remedy)}."]
@@ -228,40 +235,19 @@ def _infeasible(error: InfeasibleError, consequence: str) -> Ending:
         "blame": error.blame,
         "reachable": error.reachable,
     }
-    return Ending(text, what, shell.FAILED, files=None if page is None else page.files)
+    return Ending(text, what, files=None if page is None else page.files)
 
 
-# --- What ``setpoint fit`` and ``setpoint train`` write -------------------------------------------
+# --- The page of a goal that no rule meets, and the command as it is typed ------------------------
 
 
-@dataclass(frozen=True)
-class Page:
-    """The page to write, and what stands at its top."""
+class Page(NamedTuple):
+    """The page that is also written where no rule was found, and what JSON says then."""
 
     path: str | None
-    table: str
-    model: str
-    command: str
-    judging: str
-    cautions: Sequence[str]
+    header: Header
     goal: Goal
     files: Mapping[str, Any] | None = None
-
-    def header(self, judge_by: str = "") -> Header:
-        """As the page takes it; with `judge_by` the command judges by that goal."""
-        from setpoint.report import Header
-
-        command = self.command
-        if judge_by:
-            command = f"{self.judging} --judge-by {shlex.quote(judge_by)}"
-        return Header(self.table, self.model, command, tuple(self.cautions))
-
-    def with_margin(self, judged: GoalReport, searched: GoalReport) -> str:
-        """The command that searches with the margin that the report advises; "" without one."""
-        from setpoint.report import command_for, stricter_goal
-
-        stricter = stricter_goal(judged, searched)
-        return "" if stricter is None else command_for(stricter, self.header(judged.goal))
 
 
 def command_text(**changed: str | None) -> str:
@@ -288,39 +274,6 @@ def typed_words(param: click.Parameter, value: Any) -> list[str]:
     return [word for one in each for word in (*option, str(one))]
 
 
-def write_fit(fitted: TableModel, page: Page) -> None:
-    """Write the model file and the page; the model first, as the page can be made again from it."""
-    from setpoint.estimators import save_model
-    from setpoint.tables import costs_of_constraints, write_page
-
-    model, report = page.model, page.path
-    costs = costs_of_constraints(fitted) if report else ()
-    with shell.writing(model):
-        save_model(fitted, model)
-        _note_foreign(fitted.choice.estimator, model)
-    if report is None:
-        return
-    # Advice that moves a bound keeps the one that is meant; certified is what was asked for.
-    header = page.header("" if fitted.guarantee is not None else fitted.judged.goal)
-    with shell.writing(report):
-        write_page(fitted, report, header, costs)
-
-
-def _note_foreign(estimator: str | None, model: str) -> None:
-    """Whoever reads a model of another package has to trust its types."""
-    from setpoint.estimators import TRUSTED_TYPES
-    from setpoint.tables import LEARNERS
-
-    if estimator is None or estimator in ("auto", *LEARNERS) or estimator.startswith("sklearn."):
-        return
-    from setpoint.estimators import skops_io
-
-    foreign = sorted({*skops_io().get_untrusted_types(file=model)} - {*TRUSTED_TYPES})
-    if foreign:
-        trust = " ".join(f"--trust {name}" for name in foreign)
-        note(f"{model} holds types of other packages; its readers need {trust}")
-
-
 # --- What was certified ---------------------------------------------------------------------------
 
 
@@ -339,8 +292,8 @@ def guarantee_line(guarantee: Guarantee, where: str) -> str:
     """What is promised, as a line for a terminal."""
     level = f"at {percent(guarantee.confidence)} confidence"
     if guarantee.state == "certified":
-        return f"{click.style('Certified', fg='green', bold=True)} {level}, on {where}."
-    first = click.style("NOT certified", fg="red", bold=True)
+        return f"{styled('Certified', guarantee.state)} {level}, on {where}."
+    first = styled("NOT certified", guarantee.state)
     return f"{first} {level}: {where} do not show that the goal holds on new rows."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -12,14 +13,11 @@ from setpoint.cli import session as shell
 from setpoint.cli.endings import (
     Ending,
     Page,
-    code_of,
     command,
     command_text,
     guarantee_line,
     measured_lines,
-    status_of,
     verdict,
-    write_fit,
     wrote,
 )
 from setpoint.cli.options import READING
@@ -29,6 +27,7 @@ from setpoint.goals import Goal, as_goal
 from setpoint.tables import TableFile, certifying, chosen_on, judged_on, note, training_solver
 
 if TYPE_CHECKING:
+    from setpoint.report import Header
     from setpoint.tables import TableModel
 
 
@@ -77,7 +76,7 @@ def fit_dict(goal: Goal, fitted: TableModel) -> dict[str, Any]:
     roles, choice = fitted.roles, fitted.choice
     guarantee = fitted.guarantee
     return {
-        "status": status_of(fitted.judged) if guarantee is None else guarantee.state,
+        "status": fitted.judged.verdict or "measured" if guarantee is None else guarantee.state,
         "goal": str(goal),
         "metric": None if fitted.metric is None else fitted.metric.name,
         "target": fitted.target,
@@ -128,8 +127,17 @@ def _fit(
 ) -> Ending:
     """Fit on tables in memory, write and print."""
     from setpoint.cli.choose import explore_infeasible, write_explorer
+    from setpoint.estimators import save_model
+    from setpoint.report import Header, command_for, stricter_goal
     from setpoint.search import InfeasibleError
-    from setpoint.tables import TableModel, explore_fit, fit_tables, read_tables
+    from setpoint.tables import (
+        TableModel,
+        costs_of_constraints,
+        explore_fit,
+        fit_tables,
+        read_tables,
+        write_page,
+    )  # fmt: skip
 
     parameters = [f.name for f in fields(TableModel) if f.init]
     given = {name: asked.pop(name) for name in parameters if name in asked}
@@ -147,36 +155,60 @@ def _fit(
     paths |= {} if explore is None else {"explore": explore}
     again: dict[str, str | None] = {"goal": "{goal}", "judge_by": None}
     held_out = again if fitted.share_held_out > 0 else again | {"test_size": None}
-    page = shell.current().page = Page(
-        report, data, new, command_text(**again), command_text(**held_out), fitted.cautions,
-        read.goal, paths,
-    )  # fmt: skip
+    header = Header(data, new, command_text(**again), tuple(fitted.cautions))
+    shell.current().page = Page(report, header, read.goal, paths)
+
+    def judging(goal: str) -> Header:
+        command = f"{command_text(**held_out)} --judge-by {shlex.quote(goal)}"
+        return replace(header, command=command)
+
     try:
         fit_tables(fitted, read)
     except InfeasibleError as error:
         if explore is not None:
-            explore_infeasible(error, read.goal, explore, page)
+            explore_infeasible(error, read.goal, explore, header.command)
         raise
     fitted.report, fitted.held_out = _worded(fitted.report), _worded(fitted.held_out)
-    write_fit(fitted, page)
+    guarantee = fitted.guarantee
+    costs = costs_of_constraints(fitted) if report else ()
+    with shell.writing(new):  # first, as the page can be made again from it
+        save_model(fitted, new)
+        _note_foreign(fitted.choice.estimator, new)
+    if report is not None:
+        # Advice that moves a bound keeps the one that is meant; certified is what was asked for.
+        with shell.writing(report):
+            top = header if guarantee is not None else judging(fitted.judged.goal)
+            write_page(fitted, report, top, costs)
     if explore is not None:
         try:
             write_explorer(explore_fit(fitted), explore, new, data)
         except InputError as why:
             note(f"{explore} was not written: {why}")
-    guarantee = fitted.guarantee
 
     def text() -> str:
-        margin = "" if guarantee is not None else page.with_margin(fitted.judged, fitted.report)
+        stricter = None if guarantee else stricter_goal(fitted.judged, fitted.report)
+        margin = "" if stricter is None else command_for(stricter, judging(fitted.judged.goal))
         moved = [] if explore is None else [f"Bounds are moved by hand on {explore}."]
         found = shell.in_shell_words(fit_text(fitted, margin))
         return "\n".join([found, wrote(model=new, page=report), *moved])
 
-    code = code_of(fitted.judged)
-    if guarantee is not None:
-        code = shell.SHOWN if guarantee.state == "certified" else shell.FAILED
     reports = {"fitted": fitted.report, "held_out": fitted.held_out}
-    return Ending(text, fit_dict(read.goal, fitted), code, reports, files=paths)
+    return Ending(text, fit_dict(read.goal, fitted), reports=reports, files=paths)
+
+
+def _note_foreign(estimator: str | None, model: str) -> None:
+    """Whoever reads a model of another package has to trust its types."""
+    from setpoint.estimators import TRUSTED_TYPES
+    from setpoint.tables import LEARNERS
+
+    if estimator is None or estimator in ("auto", *LEARNERS) or estimator.startswith("sklearn."):
+        return
+    from setpoint.estimators import skops_io
+
+    foreign = sorted({*skops_io().get_untrusted_types(file=model)} - {*TRUSTED_TYPES})
+    if foreign:
+        trust = " ".join(f"--trust {name}" for name in foreign)
+        note(f"{model} holds types of other packages; its readers need {trust}")
 
 
 # --- ``setpoint fit`` and ``setpoint train`` ------------------------------------------------------

@@ -17,6 +17,7 @@ from setpoint.cli.endings import (
     certified_json,
     command,
     judged,
+    styled,
     wrote,
 )
 from setpoint.cli.options import READING, Option, level_of
@@ -172,10 +173,6 @@ def _refuse_many(data: str | None, tables: tuple[str, ...]) -> NoReturn:
 # --- ``setpoint compare``: two stored models on the same rows -------------------------------------
 
 
-_COLORS = {"shown to be better": "green", "shown to be worse": "red"}
-_CODES = {"shown to be better": shell.SHOWN, "shown to be worse": shell.FAILED}
-
-
 @command(
     "MODEL_A MODEL_B DATA",
     "goal target datasets skip_unlabelled unknown_group accept picture changed report as_json "
@@ -242,15 +239,13 @@ def compare(
 
         first = printed(f"A, of today: {model_a}\nB, the candidate: {model_b}\n")
         word = sentence(found.verdict)
-        styled = click.style(word, fg=_COLORS.get(found.verdict, "yellow"), bold=True)
-        body = str(found).replace(word, styled, 1)
+        body = str(found).replace(word, styled(word, found.verdict), 1)
         written = ", ".join(path for path in (picture, changed, report) if path is not None)
         return blocks(f"{first}\n{body}", f"Wrote {written}." if written else "")
 
     files = {name: path for name, path in shell.named_files().items() if path is not None}
-    code = _CODES.get(found.verdict, shell.TOO_CLOSE)
     what, reports = _compared(found), {name.lower(): r for name, r in found.reports.items()}
-    return Ending(text, what | {"target": today.target}, code, reports, files=files)
+    return Ending(text, what | {"target": today.target}, reports=reports, files=files)
 
 
 def _changed(found: ModelComparison, table: Table) -> pd.DataFrame:
@@ -363,12 +358,9 @@ def plan(
         found = rows_needed(wanted, confidence=confidence, power=power, **pilot)
     if picture is not None:
         shell.draw(picture, found.plot)
-    met = found.rows is not None
-    return Ending(
-        lambda: blocks(str(found), wrote(picture=picture)),
-        {"status": "planned" if met else "not met", "plan": found.to_dict()},
-        shell.SHOWN if met else shell.FAILED,
-    )
+    status = "not met" if found.rows is None else "planned"
+    what = {"status": status, "plan": found.to_dict()}
+    return Ending(lambda: blocks(str(found), wrote(picture=picture)), what)
 
 
 def _check(data: str | None, rates: Sequence[str], **asked: Any) -> None:

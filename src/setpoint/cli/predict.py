@@ -350,13 +350,15 @@ def solve(
     positive one. If no rule meets the goal, it says what is reachable and writes no rule.
     """
     from setpoint.inputs import refers_to_positive
+    from setpoint.report import Header
     from setpoint.tables import solve_tables
 
     wanted, session = as_goal(goal), shell.current()
     if exact and tol is not None:
         raise click.UsageError("--exact and --tol: passes end at the one or at the other")
     name = tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1:,} more"
-    page = session.page = Page(report, name, "", command_text(goal="{goal}"), "", (), wanted)
+    header = Header(name, "", command_text(goal="{goal}"))
+    session.page = Page(report, header, wanted)
     passes: list[str] = []
     with shell.progress("counting the rows") as tell:
 
@@ -384,6 +386,6 @@ def solve(
     }
     where = f"the {rows} that the rule was chosen on"
     return judged(
-        "solved", solved, where, what, rule=rule, page=report, header=page.header(),
+        "solved", solved, where, what, rule=rule, page=report, header=header,
         about={"The data": (f"{rows} from {name}",)},
     )  # fmt: skip

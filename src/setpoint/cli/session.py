@@ -11,7 +11,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from importlib import import_module
 from os import getcwd
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.blackbox import MetricError
-from setpoint.cli.options import ARGUMENTS, OPTIONS, CommandError, role_of
+from setpoint.cli.options import ARGUMENTS, OPTIONS, CommandError, refuse, role_of
 from setpoint.errors import InputError, SetpointError, rename_arguments
 from setpoint.inputs import whole_file
 from setpoint.packages import require_packages
@@ -201,11 +201,8 @@ class Session(logging.Handler):
         """Show a step and then the seconds it took, if stderr is a terminal."""
         if not hasattr(record, "seconds"):
             self.check()
-            if sys.stderr.isatty():
-                from rich.console import Console
-
-                console = Console(stderr=True, highlight=False)
-                self._working = console.status(console.render_str(name, markup=False))
+            self._working = _status(name)
+            if self._working is not None:
                 self._working.start()
             return
         working, self._working = self._working, None
@@ -273,23 +270,28 @@ class Session(logging.Handler):
                 log.setLevel(level)
 
 
-@contextmanager
-def progress(doing: str) -> Iterator[Callable[[str, bool], None]]:
-    """Called with what is done so far: a terminal shows it, and keeps what is done."""
+def _status(doing: str) -> Any:
+    """What a terminal shows while something is done; None where stderr is none."""
     if not sys.stderr.isatty():
-        yield lambda _text, _done: None
-        return
+        return None
     from rich.console import Console
 
     console = Console(stderr=True, highlight=False)
-    with console.status(doing) as status:
+    return console.status(console.render_str(doing, markup=False))
 
-        def tell(text: str, done: bool) -> None:
-            if done:
-                console.print(text, style="dim", markup=False)
-            else:
-                status.update(console.render_str(text, markup=False))
 
+@contextmanager
+def progress(doing: str) -> Iterator[Callable[[str, bool], None]]:
+    """Called with what is done so far: a terminal shows it, and keeps what is done."""
+    status = _status(doing)
+
+    def tell(text: str, done: bool) -> None:
+        if status is not None and done:
+            status.console.print(text, style="dim", markup=False)
+        elif status is not None:
+            status.update(status.console.render_str(text, markup=False))
+
+    with status or nullcontext():
         yield tell
 
 
@@ -318,56 +320,53 @@ def current() -> Session:
 
 def check_files(more: Mapping[str, str] | None = None) -> None:
     """Find out before the work what would fail after it; `more` files are read."""
-    inputs, outputs = _files()
-    taken = {_same(path): f"{what} {path}" for what, path in {**inputs, **(more or {})}.items()}
-    for what, path in outputs.items():
-        target = Path(path)
+    named = list(_files())
+    taken = {_same(path): f"{what} {path}" for what, role, path in named if role in _READ}
+    taken |= {_same(path): f"{what} {path}" for what, path in (more or {}).items()}
+    for what, path in ((what, path) for what, role, path in named if role not in _READ):
+        target, same = Path(path), _same(path)
         folder = target.resolve().parent
-        if target.is_dir():
-            raise CommandError(f"{what}: {path} is a folder; name a file in it")
-        if not folder.is_dir():
-            raise CommandError(f"{what}: there is no folder {folder}; make it with mkdir -p")
+        refuse(target.is_dir(), f"{what}: {path} is a folder; name a file in it")
+        refuse(not folder.is_dir(), f"{what}: there is no folder {folder}; make it with mkdir -p")
         if target.exists() and not target.is_file():
-            if what == "-o":
-                continue  # a device or a pipe, written to as it is
-            raise CommandError(f"{what}: {path} is not a plain file")
-        if not os.access(folder, os.W_OK):
-            raise CommandError(f"{what}: the folder {folder} is not writable")
-        if _same(path) in taken:
-            raise CommandError(
-                f"{what}: {path} would overwrite {taken[_same(path)]}; name another file"
-            )
-        taken[_same(path)] = f"{what} {path}"
-    picture = outputs.get("--picture")
-    if picture is not None and Path(picture).suffix.lower() not in (".svg", ".png"):
-        raise CommandError(f"--picture: {picture} ends neither in .svg nor in .png")
-    for option in ("--report", "--explore"):
-        if option in outputs:
-            require_packages(option, "report", "jinja2", "matplotlib")
-    for option in ("--checkpoint", "--set checkpoint"):
-        if option in outputs:
-            current().expect(outputs[option])
+            refuse(what != "-o", f"{what}: {path} is not a plain file")
+            continue  # a device or a pipe, written to as it is
+        refuse(not os.access(folder, os.W_OK), f"{what}: the folder {folder} is not writable")
+        refuse(
+            same in taken, f"{what}: {path} would overwrite {taken.get(same)}; name another file"
+        )
+        taken[same] = f"{what} {path}"
+        if what == "--picture":
+            known = target.suffix.lower() in (".svg", ".png")
+            refuse(not known, f"--picture: {path} ends neither in .svg nor in .png")
+        elif what in ("--report", "--explore"):
+            require_packages(what, "report", "jinja2", "matplotlib")
+        elif what.endswith("checkpoint"):
+            current().expect(path)
 
 
-def _files() -> tuple[dict[str, str], dict[str, str]]:
-    """The files that the command reads and those that it writes, by what messages call them."""
+_READ = ("read", "asked")
+
+
+def _files() -> Iterator[tuple[str, str, str]]:
+    """The files of the command: what messages call each, its role, its path."""
     context = click.get_current_context()
-    reads, writes = dict[str, Any](), dict[str, Any]()
     for param in context.command.params:
         given, what, role = context.params[str(param.name)], param.opts[0], role_of(param)
+        name = what.upper() if isinstance(param, click.Argument) else what
+        files = {name: given} if role else {}
         if what == "--dataset":
-            reads |= {f"--dataset {name}": path for name, path in given.items()}
+            role, files = "read", {f"--dataset {name}": path for name, path in given.items()}
         elif what == "--set":
-            for name in ("validation", "certify_on"):
-                reads[f"--set {name.replace('_', '-')}"] = given.get(name)
-            writes["--set checkpoint"] = given.get("checkpoint")
+            files = {f"--set {name}": given.get(ARGUMENTS[name]) for name in _IN_SETTINGS}
         elif role and isinstance(given, tuple):
-            reads |= {f"{what.upper()} {i}": path for i, path in enumerate(given, 1)}
-        elif role:
-            name = what.upper() if isinstance(param, click.Argument) else what
-            (reads if role in ("read", "asked") else writes)[name] = given
-    there = ({k: v for k, v in each.items() if v not in (None, "-")} for each in (reads, writes))
-    return next(there), next(there)
+            files = {f"{name} {i}": path for i, path in enumerate(given, 1)}
+        for called, path in files.items():
+            if path not in (None, "-"):
+                yield called, role or _IN_SETTINGS.get(called[6:], "read"), path
+
+
+_IN_SETTINGS = {"validation": "read", "certify-on": "read", "checkpoint": "kept"}
 
 
 def named_files() -> dict[str, Any]:
@@ -583,22 +582,15 @@ def _import(path: str) -> ModuleType:
     try:
         with redirect_stdout(sys.stderr):
             return import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise _raised(path, module, error) from error
-        raise InputError(
-            f"`metric={path}`: there is no module {error.name!r}, neither in the current folder "
-            "nor where Python looks"
-        ) from error
     except (Exception, SystemExit) as error:
-        raise _raised(path, module, error) from error
-
-
-def _raised(path: str, module: str, error: BaseException) -> InputError:
-    """What a module raised, and where in the user's files."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if "importlib" not in f.filename and f.filename != __file__]
-    where = f", in {Path(own[-1].filename).name}, line {own[-1].lineno}" if own else ""
-    text = " ".join(str(error).split())
-    message = f"{type(error).__name__}{': ' if text else ''}{text}"
-    return InputError(f"`metric={path}`: importing {module} raised {message}{where}")
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing is not None and f"{module}.".startswith(f"{missing}."):
+            why = f"there is no module {missing!r}, neither in the current folder nor where Python "
+            why += "looks"
+        else:
+            frames = traceback.extract_tb(error.__traceback__)
+            own = [f for f in frames if "importlib" not in f.filename and f.filename != __file__]
+            where = f", in {Path(own[-1].filename).name}, line {own[-1].lineno}" if own else ""
+            said = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+            why = f"importing {module} raised {said}{where}"
+        raise InputError(f"`metric={path}`: {why}") from error

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli import session as shell
-from setpoint.cli.endings import Ending, blocks, certified_before, command, status_of, wrote
+from setpoint.cli.endings import Ending, blocks, certified_before, command, styled, wrote
 from setpoint.cli.options import READING
 from setpoint.cli.session import opened, opened_with
 from setpoint.goals import Goal, Label
@@ -61,7 +61,8 @@ def show(model: str, report: str | None, card: bool, trust: tuple[str, ...]) -> 
     facts = found.to_dict()
     return Ending(
         lambda: blocks(printed("\n".join(_text(found, facts))), wrote(page=report)),
-        {"status": status_of(found.judged), **facts},
+        {"status": found.judged.verdict or "measured", **facts},
+        code=shell.SHOWN,
         run={"written": found.written},
     )
 
@@ -244,7 +245,7 @@ def explain(model: str, data: str, rows: tuple[int, ...], **asked: Any) -> Endin
         cut = [f"{more:,} more rows: --row N explains one, --json all."] if more else []
         return printed("\n".join([*map(str, shown), *cut, found.covers]))
 
-    return Ending(text, {"covers": found.covers, "rows": found.to_dicts()})
+    return Ending(text, {"covers": found.covers, "rows": found.to_dicts()}, shell.SHOWN)
 
 
 # --- ``setpoint monitor``: whether a stored model keeps its constraints ---------------------------
@@ -307,7 +308,7 @@ def monitor(
 
     def text() -> str:
         first, *lines = found.lines()
-        first = click.style(first, fg="red" if found.alarms_ else "green", bold=True)
+        first = styled(first, what["status"])
         n_rows = len(table.frame)
         more = "" if n_rows == found.n_rows_ else f" {n_rows:,} of them are new."
         return blocks(
@@ -315,9 +316,8 @@ def monitor(
             wrote(state=state), wrote(picture=picture),
         )  # fmt: skip
 
-    code = shell.FAILED if found.alarms_ else shell.SHOWN
-    what = {"target": stored.target, "new_rows": len(table.frame)}
-    return Ending(text, _monitored(found, before) | what, code)
+    what = _monitored(found, before) | {"target": stored.target, "new_rows": len(table.frame)}
+    return Ending(text, what)
 
 
 def _monitor(model: TableModel, goal: Goal, alpha: float, restart: bool) -> Monitor:
