@@ -8,22 +8,8 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 from setpoint.counts import Evidence
-from setpoint.goals import (
-    Const,
-    Constraint,
-    Expression,
-    Goal,
-    Reduce,
-    in_words,
-    walk,
-)
-from setpoint.guarantees import (
-    BestBounds,
-    Guarantee,
-    NotCertifiable,
-    Shown,
-    Unshown,
-)
+from setpoint.goals import Const, Constraint, Expression, Goal, Reduce, in_words, walk
+from setpoint.guarantees import BestBounds, Guarantee, NotCertifiable, Shown, Unshown
 from setpoint.inference import FAILS, OPEN, SHOWN, verdict_of
 from setpoint.parameters import SATISFIED
 from setpoint.program import range_of
@@ -39,17 +25,8 @@ from setpoint.report.findings import (
     is_reached,
     sentence,
 )
-from setpoint.report.numbers import (
-    asked,
-    percent,
-    shown,
-    unit_of,
-)
-from setpoint.report.promised import (
-    more_rows,
-    promising,
-    sure,
-)
+from setpoint.report.numbers import asked, percent, shown, unit_of
+from setpoint.report.promised import more_rows, promising, sure
 
 # --- What is not certain, and what to do about it -------------------------------------------------
 

@@ -24,15 +24,7 @@ from setpoint.inference import FAILS, OPEN, SHOWN
 from setpoint.parameters import SATISFIED
 from setpoint.report.entry import LEVEL, Entry, smallest_group
 from setpoint.report.facts import Facts
-from setpoint.report.numbers import (
-    asked,
-    count,
-    named,
-    percent,
-    plural,
-    shown,
-    unit_of,
-)
+from setpoint.report.numbers import asked, count, named, percent, plural, shown, unit_of
 from setpoint.report.promised import statement
 
 # --- What rules reach, by the cut-offs that a report knows ----------------------------------------

@@ -20,14 +20,7 @@ from setpoint.parameters import SATISFIED
 from setpoint.program import range_of
 from setpoint.report.entry import Entry
 from setpoint.report.facts import Facts
-from setpoint.report.numbers import (
-    asked,
-    percent,
-    plural,
-    shown,
-    shown_bound,
-    unit_of,
-)
+from setpoint.report.numbers import asked, percent, plural, shown, shown_bound, unit_of
 
 # --- Goals near one that no rule meets: each can be met -------------------------------------------
 
