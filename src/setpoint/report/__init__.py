@@ -49,13 +49,7 @@ if TYPE_CHECKING:
         TextSection,
         compared,
     )
-    from setpoint.report.findings import (
-        covered,
-        fitted_on,
-        headline,
-        rule_lines,
-        sentence,
-    )
+    from setpoint.report.findings import covered, fitted_on, headline, rule_lines, sentence
     from setpoint.report.numbers import (
         Counts,
         HeavyTailWarning,

@@ -8,48 +8,24 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 from setpoint.counts import Evidence
-from setpoint.goals import (
-    Const,
-    Constraint,
-    Expression,
-    Goal,
-    Reduce,
-    in_words,
-    walk,
-)
-from setpoint.guarantees import (
-    BestBounds,
-    Guarantee,
-    NotCertifiable,
-    Shown,
-    Unshown,
-)
+from setpoint.goals import Const, Constraint, Expression, Goal, Reduce, in_words, walk
+from setpoint.guarantees import BestBounds, Guarantee, NotCertifiable, Shown, Unshown
 from setpoint.inference import FAILS, OPEN, SHOWN, verdict_of
 from setpoint.parameters import SATISFIED
 from setpoint.program import range_of
 from setpoint.report.entry import LEVEL, Entry
-from setpoint.report.facts import Facts
+from setpoint.report.facts import Facts, Part
 from setpoint.report.findings import (
     SEARCHED,
     best_precision,
     certificate,
-    counts_nothing,
     empty,
     few_found,
     is_reached,
     sentence,
 )
-from setpoint.report.numbers import (
-    asked,
-    percent,
-    shown,
-    unit_of,
-)
-from setpoint.report.promised import (
-    more_rows,
-    promising,
-    sure,
-)
+from setpoint.report.numbers import percent, shown, unit_of
+from setpoint.report.promised import more_rows, promising, sure
 
 # --- What is not certain, and what to do about it -------------------------------------------------
 
@@ -86,20 +62,19 @@ def advice_of(facts: Facts, fitted: Facts | None = None, *, at_shell: bool = Fal
     promised = promising(facts, fitted)
     out = [*_unreachable(facts), *_uncertified(promised)]
     # The bounds of both may differ by a margin.
-    before = {(c.lhs, c.relation): e for e, c in (() if fitted is None else fitted.pairs)}
+    others = () if fitted is None else fitted.parts
+    before = {(part.x, part.way): part.entry for part in others}
     stricter = None if promised.guarantee is not None else stricter_goal(facts, fitted)
     nothing = (None,) * len(facts.constraints)
     margins = nothing if stricter is None else stricter.constraints
-    for (entry, written), margin in zip(facts.pairs, margins, strict=True):
+    for part, margin in zip(facts.parts, margins, strict=True):
+        entry, first = part.entry, before.get((part.x, part.way))
         if entry.passed is not None or (entry.seen and entry.verdict == OPEN):
             continue
-        first = before.get((written.lhs, written.relation))
-        if entry.verdict == OPEN and few_found(facts, written.lhs):
+        if entry.verdict == OPEN and few_found(facts, part):
             out.append(_ask_for_less(facts, entry))
-            continue
-        if entry.verdict == OPEN and first is not None and first.passed:
-            continue
-        out += _constraint(entry, first, written, margin)
+        elif entry.verdict != OPEN or first is None or not first.passed:
+            out += _constraint(part, first, margin)
     if facts.counts.seen > 0.0 and facts.constraints:
         what = "Rows that the model was fitted on show nothing of new ones."
         out.append(Advice(what, "Judge the rule by rows that took no part."))
@@ -130,14 +105,12 @@ def _uncertified(facts: Facts) -> Iterator[Advice]:
     guarantee = facts.guarantee
     if guarantee is None or guarantee.state != "not certified":
         return
-    for entry, written in facts.pairs:
-        if entry.passed is not False:
-            continue
-        first = more_rows(guarantee)
-        loosen = "Or loosen" if guarantee.helped_by_rows else "Loosen"
-        loosen += " the bound, or ask for less confidence."
-        what = f"{sentence(in_words(written.lhs))} is not certified."
-        yield Advice(what, f"{first} {loosen}".strip())
+    first = more_rows(guarantee)
+    loosen = "Or loosen" if guarantee.helped_by_rows else "Loosen"
+    remedy = f"{first} {loosen} the bound, or ask for less confidence.".strip()
+    for part in facts.parts:
+        if part.entry.passed is False:
+            yield Advice(f"{sentence(part.words)} is not certified.", remedy)
 
 
 def _unreachable(facts: Facts) -> Iterator[Advice]:
@@ -160,8 +133,8 @@ def stricter_goal(facts: Facts, fitted: Facts | None = None) -> Goal | None:
         return None
     if facts.guarantee is not None:
         return None  # its tests keep the margin
-    goal, moved = facts.parsed_goal, []
-    for entry, written in facts.pairs:
+    goal, moved = facts.parsed_goal, list[Constraint]()
+    for entry, written in zip(facts.constraints, goal.constraints, strict=True):
         bound = _margin(entry)
         if entry.verdict == OPEN:
             bound = _tightened(entry, written, facts.level if entry.level is None else entry.level)
@@ -217,34 +190,31 @@ def _tightened(entry: Entry, written: Constraint, level: float) -> float | None:
     return float(f"{moved:.12g}") if low < moved < high else None
 
 
-def _constraint(
-    entry: Entry, before: Entry | None, written: Constraint, margin: Constraint | None
-) -> Iterator[Advice]:
+def _constraint(part: Part, before: Entry | None, margin: Constraint | None) -> Iterator[Advice]:
     """What one constraint leaves open."""
-    what = sentence(in_words(written.lhs))
-    bound = asked(written, entry.bound)
+    entry, what = part.entry, sentence(part.words)
     if entry.verdict is None:
         yield Advice(
             f"{what} was not evaluated: {entry.why or 'there are no rows to count it on'}.",
             "Add rows of this kind that have labels, or leave the constraint out.",
         )
-    elif counts_nothing(entry):
+    elif part.of_none:
         yield Advice(
-            f"{sentence(empty(written.lhs))} here, so {in_words(written.lhs)} stays open.",
+            f"{sentence(empty(part.x))} here, so {part.words} stays open.",
             "Loosen a bound so that the rule accepts some, or give the model better data.",
         )
     elif entry.verdict == FAILS:
         remedy = "Choose the rule anew, on rows like these."
-        if before is not None and _held(before, entry, written):
+        if before is not None and _held(before, part):
             what += " held on the rows that the rule was chosen on and fails on these, so it was"
             what += " hardly chance: the rule fits those rows too closely, or these are of another"
             yield Advice(f"{what} kind.", remedy)
         else:
-            yield Advice(f"{what} fails: {bound} was asked.", remedy)
+            yield Advice(f"{what} fails: {part.asked(entry.bound)} was asked.", remedy)
     elif entry.verdict == OPEN:
         yield Advice(
             f"{what} may lie on either side of the bound on new rows.",
-            " ".join(_closer(entry, written, margin)),
+            " ".join(_closer(part, margin)),
         )
 
 
@@ -262,24 +232,25 @@ def _ask_for_less(facts: Facts, entry: Entry) -> Advice:
     )
 
 
-def _held(before: Entry, entry: Entry, written: Constraint) -> bool:
+def _held(before: Entry, part: Part) -> bool:
     """Whether the bound that is meant held on the rows of the search; theirs may be another."""
-    if not isinstance(written.rhs, Const):
+    if not part.fixed:
         return bool(before.satisfied)
-    if before.value is None or entry.bound is None:
+    bound, written = part.entry.bound, part.written
+    if before.value is None or bound is None or written is None:
         return False
-    return verdict_of(before.value, before.value, entry.bound, written.relation) == SHOWN
+    return verdict_of(before.value, before.value, bound, written.relation) == SHOWN
 
 
-def _closer(entry: Entry, written: Constraint, margin: Constraint | None) -> Iterator[str]:
+def _closer(part: Part, margin: Constraint | None) -> Iterator[str]:
     """How to get a verdict: a margin where one is possible and not yet there, or more rows."""
+    entry = part.entry
     searched = _margin(entry)
     if margin is not None:
         assert isinstance(margin.rhs, Const)
-        with_margin = asked(written, margin.rhs.value)
-        yield f"Search with {with_margin} and judge by {asked(written, entry.bound)}."
+        yield f"Search with {part.asked(margin.rhs.value)} and judge by {part.asked(entry.bound)}."
     elif searched is not None:
-        worked = asked(written, searched)
+        worked = part.asked(searched)
         yield f"The rule was searched with a margin already ({worked}): more rows decide."
     times = 0.0
     if entry.value is not None and entry.bound is not None and entry.slack:
@@ -292,14 +263,14 @@ def _closer(entry: Entry, written: Constraint, margin: Constraint | None) -> Ite
         yield f"{first} on about {math.ceil(times)} times as many rows of this kind."
     elif margin is None:
         yield "Collect more rows of this kind."
-    if any(isinstance(e, Reduce) and e.columns for e in walk(written.lhs)):
+    if any(isinstance(e, Reduce) and e.columns for e in walk(part.x)):
         yield "Small groups can be joined."
 
 
 def _search(facts: Facts) -> Iterator[Advice]:
     """What is not known of the rule's optimality, where it is worth a search."""
     goal, known = facts.parsed_goal, facts.certificate
-    objective = in_words(goal.objective)
+    objective = facts.aim.words
     better = f"do better by {objective}" if goal.is_blackbox else f"reach a better {objective}"
     certified = facts.guarantee is not None  # a longer search does not lower what that costs
     if facts.status in ("feasible", "stationary") and known.gap is None and not certified:

@@ -12,8 +12,6 @@ from typing import Any
 from setpoint.errors import InputError
 from setpoint.goals import (
     Const,
-    Constraint,
-    Expression,
     Goal,
     Label,
     expression_of,
@@ -24,12 +22,11 @@ from setpoint.goals import (
 from setpoint.inference import FAILS, OPEN, SHOWN
 from setpoint.report.advice import advice_of, stricter_goal
 from setpoint.report.displays.sections import pictures_of, pictures_of_refused
-from setpoint.report.entry import Entry, GroupRow
-from setpoint.report.facts import SIZE, TITLE, Facts, Picture, TextSection
+from setpoint.report.entry import GroupRow
+from setpoint.report.facts import SIZE, TITLE, Facts, Part, Picture, TextSection
 from setpoint.report.findings import (
     caveats,
     certificate,
-    counts_nothing,
     empty,
     headline,
     how_found,
@@ -240,9 +237,7 @@ def _asked(facts: Facts) -> list[Block]:
 
 def goal_table(facts: Facts) -> Grid:
     """The objective, then the constraints."""
-    sides = [facts.parsed_goal.objective, *(c.lhs for _, c in facts.pairs)]
-    written = [None, *facts.parsed_goal.constraints]
-    parts = zip(facts.entries, sides, written, _of_deployed(facts), strict=True)
+    parts = zip((facts.aim, *facts.parts), _of_deployed(facts), strict=True)
     rows, lines = zip(*(_part(facts, *part) for part in parts), strict=True)
     head = ["Part of the goal", "On an axis", "Value", "Asked", sentence(facts.counts.on_new)]
     promised = "Certified" if facts.is_certified else "Could be certified"
@@ -250,48 +245,44 @@ def goal_table(facts: Facts) -> Grid:
     return Grid(head, rows, "parts", lines)
 
 
-def _part(
-    facts: Facts, entry: Entry, x: Expression, written: Constraint | None, other: float | None
-) -> tuple[list[Cell], list[str]]:
+def _part(facts: Facts, part: Part, other: float | None) -> tuple[list[Cell], list[str]]:
     """One part of the goal, in columns; in lines its value, then what holds on new rows."""
-    unit, low, high = unit_of(x), entry.low, entry.high
+    entry, low, high = part.entry, part.entry.low, part.entry.high
     if entry.interval == "exact":
         low = high = None
     value, counts = "not evaluated", ""
-    if counts_nothing(entry):
-        value, counts = "not counted", empty(x)
+    if part.of_none:
+        value, counts = "not counted", empty(part.x)
     elif entry.value is not None:
-        value, counts = shown(entry.value, unit), share_of_rows(entry, x)
-    limits = "" if low is None else f"{shown(low, unit)} to {shown(high, unit)}"
+        value, counts = part.said(entry.value), share_of_rows(part)
+    limits = "" if low is None else part.limits
     if limits and entry.level is not None:
         limits += f" (at {100 * entry.level:.10g} %)"
     way = "bootstrap" if limits and entry.interval == "bootstrap" else ""
     first = f"{entry.text}: {value}{counts and f' ({counts})'}{entry.why and f', {entry.why}'}"
     second = limits and f"{facts.counts.on_new} {limits}{way and ' (bootstrap)'}"
-    if written is None:
-        sense = facts.parsed_goal.sense
-        wanted = "as high as possible" if sense == "maximize" else "as low as possible"
+    if part.written is None:
+        wanted = f"as {'high' if facts.parsed_goal.sense == 'maximize' else 'low'} as possible"
         first += "" if entry.value is None else f", {wanted}"
         searched, certified, verdict = "", "", Cell("Objective", tone="plain")
     else:
-        wanted, certified = asked(written, entry.bound), certified_in_words(facts, entry, written)
-        searched = "" if entry.worked is None else f"searched with {asked(written, entry.worked)}"
+        wanted, certified = part.asked(entry.bound), certified_in_words(facts, part)
+        searched = "" if entry.worked is None else f"searched with {part.asked(entry.worked)}"
         passed = facts.is_certified and entry.passed
         word = "certified" if passed else entry.verdict or NOT_EVALUATED
         verdict = Cell(sentence(word), tone=tone_of(entry.verdict))
         if entry.value is not None:
             second += f"{second and ': '}{word}"
             if entry.worked is not None:
-                second += f" (searched with {shown_bound(entry.worked, unit)})"
+                second += f" (searched with {shown_bound(entry.worked, part.unit)})"
         if certified and not passed:
             second += f"; could be certified: {certified}"
-    axis = axis_for([entry.value, entry.bound, low, high, other], unit)
     bar = bar_on(
-        axis, unit, entry.value, low=low, high=high, bound=entry.bound,
+        None, part.unit, entry.value, low=low, high=high, bound=entry.bound,
         relation=entry.relation, other=other,
     )  # fmt: skip
     return [
-        Cell(shortened(sentence(in_words(x)), _LONGEST), code=entry.text),
+        Cell(shortened(sentence(part.words), _LONGEST), code=entry.text),
         Cell(bar=bar),
         Cell(value, counts or entry.why, style="strong"),
         Cell(wanted, searched),
@@ -478,6 +469,8 @@ def _group_bars(facts: Facts, metric: str, unit: Unit) -> dict[object, Bar | Non
     """The bars of one metric, on one axis for all groups."""
     rows = [g for g in facts.groups if g.metric == metric]
     axis = axis_for([x for g in rows for x in (g.value, g.low, g.high)], unit)
+    if axis is None:
+        return {}
     return {g.columns: bar_on(axis, unit, g.value, low=g.low, high=g.high) for g in rows}
 
 
@@ -609,9 +602,7 @@ def _reached(goal: Goal, text: str, value: float | None) -> list[Cell]:
         return [Cell(text), Cell(), Cell(), Cell(best, style="strong")]
     unit = unit_of(written.lhs)
     bound = written.rhs.value if isinstance(written.rhs, Const) else None
-    bar = bar_on(
-        axis_for([value, bound], unit), unit, value, bound=bound, relation=written.relation
-    )
+    bar = bar_on(None, unit, value, bound=bound, relation=written.relation)
     wanted = asked(written, bound) if bound is not None else in_words(written.rhs)
     best = "not known" if value is None else shown(value, unit)
     return [Cell(sentence(in_words(written.lhs)), code=text), Cell(bar=bar), Cell(wanted),

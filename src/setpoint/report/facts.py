@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from setpoint.errors import InputError, InputTypeError
-from setpoint.goals import Constraint, Goal, Label, in_words
+from setpoint.goals import Const, Constraint, Expression, Goal, Label, in_words
 from setpoint.guarantees import Guarantee
 from setpoint.inference import (
     CONFIDENCE,
@@ -27,6 +27,7 @@ from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.numbers import (
     Counts,
     Unit,
+    asked,
     in_ten_thousand,
     plain,
     plural,
@@ -380,9 +381,7 @@ FORMAT = 3
 
 Status: TypeAlias = Literal["optimal", "feasible", "stationary", "nearest", "evaluated"]
 
-STATUSES: tuple[str, ...] = (
-    "optimal", "feasible", "stationary", "nearest", "evaluated",
-)  # fmt: skip
+STATUSES: tuple[str, ...] = get_args(Status)
 
 
 @dataclass(frozen=True)
@@ -486,6 +485,63 @@ class Run:
     )
 
 
+class Part(NamedTuple):
+    """A part of the goal: what was found of it, and how it was written."""
+
+    entry: Entry
+    x: Expression
+    written: Constraint | None = None
+
+    @property
+    def unit(self) -> Unit:
+        """The unit of its values."""
+        return unit_of(self.x)
+
+    @property
+    def words(self) -> str:
+        """What is measured."""
+        return in_words(self.x)
+
+    def said(self, value: float | None) -> str:
+        """A value of it."""
+        return shown(value, self.unit)
+
+    @property
+    def limits(self) -> str:
+        """Between which values it is on new rows."""
+        return f"{self.said(self.entry.low)} to {self.said(self.entry.high)}"
+
+    def asked(self, bound: float | None) -> str:
+        """A bound on it."""
+        assert self.written is not None
+        return asked(self.written, bound)
+
+    @property
+    def way(self) -> str:
+        """The side of the bound on which it is to be."""
+        return (
+            "at least" if self.written is not None and self.written.relation == ">=" else "at most"
+        )
+
+    @property
+    def fixed(self) -> bool:
+        """Whether its bound is a number."""
+        return self.written is not None and isinstance(self.written.rhs, Const)
+
+    @property
+    def demand(self) -> str:
+        """What is asked, also where that is not a number."""
+        assert self.written is not None
+        if self.fixed:
+            return self.asked(self.entry.bound)
+        return f"{self.way} {in_words(self.written.rhs)}"
+
+    @property
+    def of_none(self) -> bool:
+        """Whether a share is one of no rows, such as of those accepted: its 0 says nothing."""
+        return self.entry.denominator == 0.0 and self.entry.value == 0.0
+
+
 @dataclass(frozen=True)
 class Facts:
     """What was reached: objective, constraints, certificate, groups, in plain values."""
@@ -523,10 +579,16 @@ class Facts:
         """The goal that the text says."""
         return Goal.parse(self.goal)
 
-    @property
-    def pairs(self) -> Iterator[tuple[Entry, Constraint]]:
-        """Each constraint: what was found of it, and as it was written."""
-        return zip(self.constraints, self.parsed_goal.constraints, strict=True)
+    @cached_property
+    def aim(self) -> Part:
+        """The objective, as it was written and found."""
+        return Part(self.objective, self.parsed_goal.objective)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """Each constraint, as it was written and found."""
+        pairs = zip(self.constraints, self.parsed_goal.constraints, strict=True)
+        return tuple(Part(entry, c.lhs, c) for entry, c in pairs)
 
     @property
     def satisfied(self) -> bool | None:
@@ -570,6 +632,12 @@ class Facts:
         True
         """
         return section_named(self.sections, name)
+
+    @property
+    def one_curve(self) -> Any:
+        """The operating points where they are of one threshold for all rows, or None."""
+        found = self.section("operating")
+        return None if found is None or len(found.points.curves) != 1 else found.points
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists and scalars for JSON, verdicts among them."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,22 +16,13 @@ from setpoint.goals import (
     Metric,
     Reduce,
     column_in_words,
-    in_words,
     walk,
 )
 from setpoint.inference import FAILS, OPEN, SHOWN
 from setpoint.parameters import SATISFIED
 from setpoint.report.entry import LEVEL, Entry, smallest_group
-from setpoint.report.facts import Facts
-from setpoint.report.numbers import (
-    asked,
-    count,
-    named,
-    percent,
-    plural,
-    shown,
-    unit_of,
-)
+from setpoint.report.facts import Facts, Part
+from setpoint.report.numbers import count, named, percent, plural
 from setpoint.report.promised import statement
 
 # --- What rules reach, by the cut-offs that a report knows ----------------------------------------
@@ -55,29 +45,31 @@ class ShownFloor(NamedTuple):
     recall: float
 
 
-def few_found(facts: Facts, x: Expression) -> tuple[float, float] | None:
-    """How many of how many of the class are found, where a precision is one of a handful."""
-    known = facts.counts.confusion
+def few_found(facts: Facts, part: Part) -> str:
+    """That a handful is found, of whom a precision says little; "" where it is not so."""
+    known, x, positive = facts.counts.confusion, part.x, facts.counts.positive
     if not isinstance(x, Metric) or x.name != "precision" or len(known) != 3:
-        return None
-    if x.population != EVERYWHERE or x.only_decided or x.label not in (None, facts.counts.positive):
-        return None
+        return ""
+    if x.population != EVERYWHERE or x.only_decided or x.label not in (None, positive):
+        return ""
     (_, wrong), (missed, right) = known[0], known[1]
     held = right + missed + sum(facts.counts.deferred[1:2])
-    handful = 0.0 < right + wrong < _FEW and right < _HARDLY_ANY * held
-    return (right, held) if handful else None
+    if not 0.0 < right + wrong < _FEW or right >= _HARDLY_ANY * held:
+        return ""
+    assert positive is not None
+    return f"almost nobody of {named(positive)} is found ({count(right)} of {count(held)})"
 
 
 def best_precision(facts: Facts) -> ShownFloor | None:
     """The strictest floor on precision in whole per cent, by limits that hold at all cut-offs."""
     from setpoint.report.displays.curves import precision_band
 
-    found = facts.section("operating")
-    if found is None or len(found.points.curves) != 1:
+    points = facts.one_curve
+    if points is None:
         return None
-    (curve,) = found.points.curves
+    (curve,) = points.curves
     n = len(curve.recall)
-    low, _ = precision_band(curve, found.points, 1.0 - 2.0 * (1.0 - LEVEL) / n)
+    low, _ = precision_band(curve, points, 1.0 - 2.0 * (1.0 - LEVEL) / n)
     if not len(low):
         return None
     bound = math.floor(100.0 * float(low.max()) + 1e-9) / 100.0
@@ -87,15 +79,16 @@ def best_precision(facts: Facts) -> ShownFloor | None:
 
 def is_reached(searched: Facts, goal: Goal) -> bool:
     """Whether some rule that is known meets other bounds on the rows that a rule was chosen on."""
-    if _meets(searched.constraints, goal.constraints) or all(map(_is_gap, goal.constraints)):
+    pairs = zip(searched.constraints, goal.constraints, strict=True)
+    if all(_meets(*pair) for pair in pairs) or all(map(_is_gap, goal.constraints)):
         return True
-    found = searched.section("operating")
-    if found is None or len(found.points.curves) != 1:
+    points = searched.one_curve
+    if points is None:
         return False
     from setpoint.report.displays.curves import Plane
 
-    (curve,) = found.points.curves
-    plane = Plane.of(goal, found.points)
+    (curve,) = points.curves
+    plane = Plane.of(goal, points)
     met = plane.slack(curve.false_positive_rate, curve.recall) >= -SATISFIED
     if plane.left_out:  # known at the bounds that were searched
         same = set(plane.left_out) <= set(searched.parsed_goal.constraints)
@@ -103,15 +96,12 @@ def is_reached(searched: Facts, goal: Goal) -> bool:
     return bool(met.any())
 
 
-def _meets(entries: Sequence[Entry], constraints: Sequence[Constraint]) -> bool:
+def _meets(entry: Entry, c: Constraint) -> bool:
     """Whether the rule that was found does."""
-    for entry, c in zip(entries, constraints, strict=True):
-        if entry.value is None or not isinstance(c.rhs, Const):
-            return False
-        past = c.rhs.value - entry.value
-        if (past if c.relation == ">=" else -past) > SATISFIED:
-            return False
-    return True
+    if entry.value is None or not isinstance(c.rhs, Const):
+        return False
+    past = c.rhs.value - entry.value
+    return (past if c.relation == ">=" else -past) <= SATISFIED
 
 
 def _is_gap(c: Constraint) -> bool:
@@ -150,52 +140,44 @@ _NOT_OF_ROWS = {"f1", "fbeta", "jaccard", "micro_f1", "profit", "value"}
 """Shares of counts that are not rows, such as 2 tp of 2 tp + fp + fn."""
 
 
-def share_of_rows(entry: Entry, x: Expression) -> str:
+def share_of_rows(part: Part) -> str:
     """Counts, where they are of rows and their share is the value; "" where they are not."""
-    k, n = entry.numerator, entry.denominator
-    of_rows = isinstance(x, Metric) and x.name not in _NOT_OF_ROWS and unit_of(x) == "share"
-    if not of_rows or entry.value is None or k is None or not n or k > n:
+    x, value, k, n = part.x, part.entry.value, part.entry.numerator, part.entry.denominator
+    of_rows = isinstance(x, Metric) and x.name not in _NOT_OF_ROWS and part.unit == "share"
+    if not of_rows or value is None or k is None or not n or k > n:
         return ""
-    return f"{count(k)} of {count(n)}" if abs(entry.value * n - k) <= 1e-9 * n else ""
+    return f"{count(k)} of {count(n)}" if abs(value * n - k) <= 1e-9 * n else ""
 
 
 def headline(facts: Facts) -> str:
     """What is promised, or else what was found: the constraint that decides, or the objective."""
-    promised = statement(facts)
+    promised, verdict = statement(facts), facts.verdict
     if promised:
         return promised
     if facts.status == "nearest":
         return "No rule meets the goal: this is the one that comes nearest"
-    if not facts.constraints:
-        return sentence(_finding(facts, facts.objective, facts.parsed_goal.objective))
-    verdict = facts.verdict
-    pairs = list(facts.pairs)
-    entry, constraint = min(pairs, key=lambda pair: _ORDER.index(pair[0].verdict))
+    if not facts.parts:
+        return sentence(_finding(facts, facts.aim))
     if verdict == OPEN:
-        few = next((p for p in pairs if p[0].verdict == OPEN and few_found(facts, p[1].lhs)), None)
-        if few is not None:
-            at = f"at a precision of {asked(few[1], few[0].bound)} {_hardly_any(facts, few[1].lhs)}"
-            return f"{sentence(at)}: {verdict}"
-    if verdict == SHOWN and len(pairs) > 1:
-        return f"All {len(pairs)} constraints hold: shown"
-    if entry.verdict is None:
-        return f"{sentence(in_words(constraint.lhs))} was not evaluated: {OPEN}"
-    if counts_nothing(entry):
-        found = sentence(_finding(facts, entry, constraint.lhs))
-        return f"{found} ({asked(constraint, entry.bound)} asked): {verdict}"
-    found = _finding(facts, entry, constraint.lhs)
+        for part in facts.parts:
+            few = few_found(facts, part) if part.entry.verdict == OPEN else ""
+            if few:
+                return f"At a precision of {part.asked(part.entry.bound)} {few}: {verdict}"
+    if verdict == SHOWN and len(facts.parts) > 1:
+        return f"All {len(facts.parts)} constraints hold: shown"
+    part = min(facts.parts, key=lambda part: _ORDER.index(part.entry.verdict))
+    if part.entry.verdict is None:
+        return f"{sentence(part.words)} was not evaluated: {OPEN}"
+    found, bound = sentence(_finding(facts, part)), part.asked(part.entry.bound)
+    if part.of_none:
+        return f"{found} ({bound} asked): {verdict}"
     where = f" on rows {fitted_on(facts)}" if facts.counts.seen > 0 else ""
-    return f"{sentence(found)}, {asked(constraint, entry.bound)} asked: {verdict}{where}"
+    return f"{found}, {bound} asked: {verdict}{where}"
 
 
 def fitted_on(facts: Facts) -> str:
     """How many of the rows the model was fitted on, after "rows": what they show flatters it."""
     return f"{percent(facts.counts.seen)} of which the model was fitted on"
-
-
-def counts_nothing(entry: Entry) -> bool:
-    """Whether a share is one of no rows, such as of those accepted: then its 0 says nothing."""
-    return entry.denominator == 0.0 and entry.value == 0.0
 
 
 def empty(x: Expression) -> str:
@@ -206,32 +188,23 @@ def empty(x: Expression) -> str:
     return "no row is accepted" if plain else "no row is decided so"
 
 
-def _finding(facts: Facts, entry: Entry, x: Expression) -> str:
-    if entry.value is None:
-        return f"{in_words(x)} was not evaluated"
-    if counts_nothing(entry):
-        return f"{empty(x)}, so {in_words(x)} cannot be counted"
-    value = shown(entry.value, unit_of(x))
-    if entry.relation is None and few_found(facts, x):
-        return f"{_hardly_any(facts, x)}; {in_words(x)} is {value}"
+def _finding(facts: Facts, part: Part) -> str:
+    x, positive = part.x, facts.counts.positive
+    if part.entry.value is None:
+        return f"{part.words} was not evaluated"
+    if part.of_none:
+        return f"{empty(x)}, so {part.words} cannot be counted"
+    value = part.said(part.entry.value)
+    few = "" if part.written is not None else few_found(facts, part)
+    if few:
+        return f"{few}; {part.words} is {value}"
     everywhere = isinstance(x, Metric) and x.population == EVERYWHERE and not x.only_decided
     if isinstance(x, Metric) and everywhere and x.name in _PLAIN:
-        positive = facts.counts.positive if x.label is None else x.label
         of_class = x.name not in ("accuracy", "error_rate", "churn", "deferral_rate")
-        if not of_class or (positive is not None and (x.label in (None, facts.counts.positive))):
+        if not of_class or (positive is not None and x.label in (None, positive)):
             cases = "" if positive is None else named(positive)
             return _PLAIN[x.name].format(value=value, cases=cases)
-    return f"{in_words(x)} is {value}"
-
-
-def _hardly_any(facts: Facts, x: Expression) -> str:
-    """That a handful is found, of whom a precision says little."""
-    found = few_found(facts, x)
-    positive = facts.counts.positive
-    assert found is not None
-    assert positive is not None
-    cases = named(positive)
-    return f"almost nobody of {cases} is found ({count(found[0])} of {count(found[1])})"
+    return f"{part.words} is {value}"
 
 
 def summary(facts: Facts) -> str:
@@ -254,22 +227,15 @@ def rows_in_words(facts: Facts) -> str:
     """On which rows it was measured, and which class is the positive one."""
     text = f"Measured on {plural(facts.counts.n_rows, 'row')}"
     folds = facts.search.folds
+    crossed = f" (scores from {folds}-fold cross-validation)"
     if facts.section("stream") is not None:
         text += ", each decided by the rule of its moment"
     elif facts.guarantee is not None:
-        text += (
-            ", those that certify"
-            if folds in (None, 1)
-            else (f", those that tested the rule (scores from {folds}-fold cross-validation)")
-        )
+        some = folds in (None, 1)
+        text += ", those that certify" if some else f", those that tested the rule{crossed}"
     elif facts.status in SEARCHED:
-        text += ", those that the rule was chosen on"
-        if folds is not None:
-            text += (
-                " (held out from training)"
-                if folds == 1
-                else f" (scores from {folds}-fold cross-validation)"
-            )
+        how = {None: "", 1: " (held out from training)"}.get(folds, crossed)
+        text += f", those that the rule was chosen on{how}"
     if facts.counts.positive is not None:
         text += f"; the positive class is {facts.counts.positive!r}"
     return f"{text}."
@@ -301,16 +267,12 @@ def caveats(facts: Facts) -> list[str]:
 
 def few_rows(facts: Facts) -> list[str]:
     """A sentence for each constraint with a wide interval, but those that a guarantee judges."""
-    return [_few(facts, e, c) for e, c in facts.pairs if e.few_rows and e.passed is None]
-
-
-def _few(facts: Facts, entry: Entry, constraint: Constraint) -> str:
-    unit = unit_of(constraint.lhs)
-    return (
-        f"{entry.text}: measured on few rows ({_behind(facts, entry, constraint)}): "
-        f"{facts.counts.on_new} it may be anywhere from {shown(entry.low, unit)} to "
-        f"{shown(entry.high, unit)}."
-    )
+    return [
+        f"{part.entry.text}: measured on few rows ({_behind(facts, part.entry, part.written)}): "
+        f"{facts.counts.on_new} it may be anywhere from {part.limits}."
+        for part in facts.parts
+        if part.entry.few_rows and part.entry.passed is None and part.written is not None
+    ]
 
 
 def _behind(facts: Facts, entry: Entry, constraint: Constraint) -> str:
@@ -359,10 +321,10 @@ def rule_lines(facts: Facts) -> list[str]:
     if rule.drawn > 0:
         lines.append(f"The decision on {percent(rule.drawn)} of the rows is drawn.")
     if facts.certificate.with_draws is not None:
-        unit, entry = unit_of(facts.parsed_goal.objective), facts.objective
-        now = entry.value if entry.posteriors is None else entry.posteriors
-        better = shown(facts.certificate.with_draws, unit)
-        lines.append(f"With draws {entry.text} could reach {better} ({shown(now, unit)} without).")
+        aim, entry = facts.aim, facts.objective
+        now = aim.said(entry.value if entry.posteriors is None else entry.posteriors)
+        better = aim.said(facts.certificate.with_draws)
+        lines.append(f"With draws {entry.text} could reach {better} ({now} without).")
     return lines
 
 
@@ -376,16 +338,15 @@ def how_found(facts: Facts) -> str:
 
 def certificate(facts: Facts) -> str:
     """What is known of the objective beyond the rows, and what the gap says."""
-    known, unit = facts.certificate, unit_of(facts.parsed_goal.objective)
-    sentences = []
+    known, sentences = facts.certificate, []
     if facts.objective.posteriors is not None:
-        sentences.append(_by_posteriors(facts, shown(facts.objective.posteriors, unit)))
+        sentences.append(_by_posteriors(facts))
     if known.gap is not None:
         out = f"{'Then no' if sentences else 'No'} other {known.rivals} on these scores has "
         if known.gap <= SATISFIED:
             out += "a better objective (proved)."
         else:
-            out += f"an objective better by more than {shown(known.gap, unit)} (proved)."
+            out += f"an objective better by more than {facts.aim.said(known.gap)} (proved)."
         sentences.append(out)
         if any(e.denominator is not None for e in facts.entries):
             sentences.append(
@@ -413,7 +374,7 @@ certified on new rows; this is said of all rows together, not of a single one.
     elif known.gap is not None:
         better = "better"
         if known.gap > SATISFIED:
-            better += f" by more than {shown(known.gap, unit_of(facts.parsed_goal.objective))}"
+            better += f" by more than {facts.aim.said(known.gap)}"
         out = (
             f"On the scores that it was chosen on no other {known.rivals} is {better} (proved), "
             "and nothing is certified on new rows"
@@ -423,9 +384,9 @@ certified on new rows; this is said of all rows together, not of a single one.
     return f"{out}; this is said of all rows together, not of a single one."
 
 
-def _by_posteriors(facts: Facts, value: str) -> str:
+def _by_posteriors(facts: Facts) -> str:
     """What soft evidence says."""
-    known = facts.certificate
+    known, value = facts.certificate, facts.aim.said(facts.objective.posteriors)
     past = known.violation or 0.0
     met = "" if not facts.constraints else " and every constraint is met"
     if past > SATISFIED:

@@ -67,8 +67,12 @@ def operating_points(
     """Where a rule over thresholds stands among all thresholds, worked out when it is looked at."""
     if evidence.n_classes != 2 or evidence.n_scores is not None or rule.score_columns is not None:
         return None
-    rules = _by_segment(rule, evidence)
-    if rules is None:
+    if isinstance(rule, PerSegment):
+        weights = zip(evidence.segments, evidence.segment_weights, strict=True)
+        if any(weight and key not in rule.segment_keys for key, weight in weights):
+            return None
+    rules = [_drawn_among(r) for r in _of_segments(rule, evidence)]
+    if not all(isinstance(r, Threshold) and r.width == 0.0 for part in rules for _, r in part):
         return None
     own = np.array([c.dataset is None and c.measure is None for c in evidence.codebook.strata])
     held = evidence.marginals.weights[own][:, :2].sum(axis=0)
@@ -78,7 +82,7 @@ def operating_points(
 def _points(
     linked: LinkedGoal,
     evidence: Counted,
-    rules: Sequence[Rule],
+    rules: Sequence[Sequence[tuple[float, Any]]],
     own: NDArray[np.bool_],
     held: Floats,
 ) -> OperatingPoints:
@@ -91,8 +95,8 @@ def _points(
     curves, accepted = [], np.zeros(2)
     for s, segment_rule in enumerate(rules):
         curve = evidence.curve(s)
-        counts = _counts(curve, own)
-        atoms = _atoms(segment_rule, curve)
+        counts = _sums(curve, own)[:2]
+        atoms = [(p, _cut(curve, part.threshold)) for p, part in segment_rule]
         for p, j in atoms:
             accepted += p * counts[:, j]
         name = segment_in_words(evidence.segments[s]) if evidence.codebook.decide_on else ""
@@ -113,43 +117,42 @@ def _points(
     )
 
 
-def _by_segment(rule: Rule, evidence: Counted) -> list[Rule] | None:
-    """The rule of each of the evidence's segments; None where one is missing or no cut-off."""
-    rules = [rule] * len(evidence.segments)
-    if isinstance(rule, PerSegment):
-        known = dict(zip(rule.segment_keys, rule.rules, strict=True))
-        held = evidence.segment_weights
-        if any(w and key not in known for key, w in zip(evidence.segments, held, strict=True)):
-            return None
-        rules = [known.get(key, Threshold(np.inf)) for key in evidence.segments]
-    return rules if all(map(_is_cut, rules)) else None
+def _of_segments(rule: Rule, evidence: Counted) -> list[Rule]:
+    """The rule of each of the evidence's segments; where there is none nobody is accepted."""
+    if not isinstance(rule, PerSegment) or not rule.needs_segments:
+        return [rule] * len(evidence.segments)
+    known = dict(zip(rule.segment_keys, rule.rules, strict=True))
+    return [known.get(key, Threshold(np.inf)) for key in evidence.segments]
 
 
-def _is_cut(rule: Rule) -> bool:
-    """Whether a rule is a threshold with a hard edge, or a draw among such."""
-    if isinstance(rule, Mixture):
-        return all(_is_cut(r) for _, r in rule.atoms)
-    return isinstance(rule, Threshold) and rule.width == 0.0
+def _parts(rule: Rule) -> Iterator[Rule]:
+    """A rule, and those that it is made of."""
+    yield rule
+    for part in rule.children:
+        yield from _parts(part)
 
 
-def _counts(curve: Curve, own: NDArray[np.bool_]) -> Floats:
-    """Accepted weight (2, m + 1) of negatives and positives among the rows of X."""
-    if [true for _, true in curve.kinds] == [0, 1] and own.all():
-        return curve.counts
-    out = np.zeros((2, curve.n_cutoffs))
+def _drawn_among(rule: Rule) -> list[tuple[float, Rule]]:
+    """What a rule draws among, with probabilities; itself where it does not draw."""
+    if not isinstance(rule, Mixture):
+        return [(1.0, rule)]
+    return [(p * q, r) for p, part in rule.atoms for q, r in _drawn_among(part)]
+
+
+def _cut(curve: Curve, threshold: float) -> int:
+    """How many of the distinct scores, which descend, are at least the threshold."""
+    return bisect_right(curve.values, -threshold, key=neg)
+
+
+def _sums(curve: Curve, own: NDArray[np.bool_]) -> Floats:
+    """Accepted weight (3, m + 1) of negatives, positives and all among the rows of X."""
+    out = np.zeros((3, curve.n_cutoffs))
     for (stratum, true), row in zip(curve.kinds, curve.counts, strict=True):
-        if own[stratum] and true < 2:
-            out[true] += row
+        if own[stratum]:
+            out[2] += row
+            if true < 2:
+                out[true] += row
     return out
-
-
-def _atoms(rule: Rule, curve: Curve) -> list[tuple[float, int]]:
-    """Probabilities and cut-offs of a rule over thresholds."""
-    if isinstance(rule, Mixture):
-        return [(p * q, j) for p, r in rule.atoms for q, j in _atoms(r, curve)]
-    assert isinstance(rule, Threshold)
-    # Descending scores: how many are at least the threshold.
-    return [(1.0, bisect_right(curve.values, -rule.threshold, key=neg))]
 
 
 def _curve(
@@ -286,7 +289,7 @@ def deferral_points(evidence: Counted, rule: Rule) -> DeferralPoints | None:
     by_cuts = evidence.n_scores is None and n == 2
     if not by_cuts and not _has_posteriors(evidence, rule, n):
         return None
-    counts = evidence.confusion(rule).counts
+    counts, rules = evidence.confusion(rule).counts, _of_segments(rule, evidence)
     curves = []
     for s, segment in enumerate(evidence.segments):
         here = own & (book.stratum_segment == s)
@@ -294,7 +297,7 @@ def deferral_points(evidence: Counted, rule: Rule) -> DeferralPoints | None:
         if not table[:n].any():
             continue
         if by_cuts:
-            shares, errors = _by_cutoffs(evidence.curve(s), own, _bands_of(rule, evidence, s))
+            shares, errors = _by_cutoffs(evidence.curve(s), own, rules[s])
         else:
             assert isinstance(evidence, Evidence)
             shares, errors = _by_posterior(evidence, own, s)
@@ -321,41 +324,13 @@ def _has_posteriors(evidence: Counted, rule: Rule, n: int) -> bool:
     return evidence.n_scores == n or any(isinstance(r, ValueAware) for r in _parts(rule))
 
 
-def _parts(rule: Rule) -> Iterator[Rule]:
-    """A rule, and those that it chooses or draws among."""
-    yield rule
-    inside: tuple[Rule, ...] = ()
-    if isinstance(rule, Mixture):
-        inside = tuple(r for _, r in rule.atoms)
-    elif isinstance(rule, PerSegment):
-        inside = rule.rules
-    for r in inside:
-        yield from _parts(r)
-
-
 # -- two classes: pairs of cut-offs ---------------------------------------------------------
-def _bands_of(rule: Rule, evidence: Counted, s: int) -> list[tuple[float, float]]:
-    """The pairs of thresholds (low, high) that the rule uses in a segment."""
-    if isinstance(rule, PerSegment) and rule.needs_segments:
-        known = dict(zip(rule.segment_keys, rule.rules, strict=True))
-        rule = known.get(evidence.segments[s], Threshold(np.inf))
-    parts = list(_parts(rule))
-    bands = [(r.low, r.high) for r in parts if isinstance(r, Band)]
-    return bands + [(r.threshold, r.threshold) for r in parts if isinstance(r, Threshold)]
-
-
-def _by_cutoffs(
-    curve: Curve, own: NDArray[np.bool_], bands: list[tuple[float, float]]
-) -> tuple[Floats, Floats]:
+def _by_cutoffs(curve: Curve, own: NDArray[np.bool_], rule: Rule) -> tuple[Floats, Floats]:
     """For each share decided the least error of a pair of cut-offs that decides as many."""
-    sums = np.zeros((3, curve.n_cutoffs))  # negatives, positives, all
-    for (stratum, true), row in zip(curve.kinds, curve.counts, strict=True):
-        if own[stratum]:
-            sums[2] += row
-            if true < 2:
-                sums[true] += row
-    used = [bisect_right(curve.values, -t, key=neg) for band in bands for t in band]
-    at = _looked_at(sums, used)
+    sums = _sums(curve, own)
+    used = [(r.low, r.high) for r in _parts(rule) if isinstance(r, Band)]
+    used += [(r.threshold, r.threshold) for r in _parts(rule) if isinstance(r, Threshold)]
+    at = _looked_at(sums, [_cut(curve, t) for band in used for t in band])
     negative, positive, everybody = sums[:, at]
     high, low = np.triu_indices(len(at))  # accepted above the first, rejected below the second
     labelled = negative + positive

@@ -12,22 +12,14 @@ from setpoint.goals import (
     Expression,
     Goal,
     column_in_words,
-    in_words,
     value_in_words,
 )
 from setpoint.guarantees import Guarantee, Shown, level_of_try
 from setpoint.parameters import SATISFIED
 from setpoint.program import range_of
 from setpoint.report.entry import Entry
-from setpoint.report.facts import Facts
-from setpoint.report.numbers import (
-    asked,
-    percent,
-    plural,
-    shown,
-    shown_bound,
-    unit_of,
-)
+from setpoint.report.facts import Facts, Part
+from setpoint.report.numbers import percent, plural, shown_bound
 
 # --- Goals near one that no rule meets: each can be met -------------------------------------------
 
@@ -196,40 +188,31 @@ def statement(facts: Facts) -> str:
     return f"Certified{_at_once(promised)}: {_joined(promised)} {_where(guarantee, promised)}"
 
 
-def _promised(facts: Facts) -> Iterator[tuple[Shown, Entry, Constraint]]:
-    """What is promised, with its entry and as it was written."""
+def _promised(facts: Facts) -> Iterator[tuple[Shown, Part]]:
+    """What is promised, and the part of the goal that it is about."""
     assert facts.guarantee is not None
     found = {c.text: c for c in facts.guarantee.constraints}
-    for entry, constraint in facts.pairs:
-        if entry.text in found:
-            yield found[entry.text], entry, constraint
+    return ((found[p.entry.text], p) for p in facts.parts if p.entry.text in found)
 
 
-def _at_once(promised: Sequence[tuple[Shown, Entry, Constraint]]) -> str:
+def _at_once(promised: Sequence[tuple[Shown, Part]]) -> str:
     """The confidence, where it is one for all."""
-    levels = {s.confidence for s, _, _ in promised}
+    levels = {s.confidence for s, _ in promised}
     return f" at {sure(levels.pop())}" if len(levels) == 1 else ""
 
 
-def _joined(promised: Sequence[tuple[Shown, Entry, Constraint]]) -> str:
+def _joined(promised: Sequence[tuple[Shown, Part]]) -> str:
     """What holds, with the confidence of each where they differ."""
-    own = len({s.confidence for s, _, _ in promised}) > 1
-    texts = [
-        _holds(constraint, entry) + (f" (at {sure(s.confidence)})" if own else "")
-        for s, entry, constraint in promised
-    ]
-    return _listed(texts)
+    own = not _at_once(promised)
+    return listed(
+        [
+            f"{part.words} is {part.demand}" + (f" (at {sure(s.confidence)})" if own else "")
+            for s, part in promised
+        ]
+    )
 
 
-def _holds(constraint: Constraint, entry: Entry) -> str:
-    left = in_words(constraint.lhs)
-    if isinstance(constraint.rhs, Const):
-        return f"{left} is {asked(constraint, entry.bound)}"
-    way = "at least" if constraint.relation == ">=" else "at most"
-    return f"{left} is {way} {in_words(constraint.rhs)}"
-
-
-def _where(guarantee: Guarantee, promised: Sequence[tuple[Shown, Entry, Constraint]]) -> str:
+def _where(guarantee: Guarantee, promised: Sequence[tuple[Shown, Part]]) -> str:
     if guarantee.next_rows is None:
         return f"on new rows drawn like these{_of_groups(guarantee)}"
     each = "it refers" if len(promised) == 1 else "each refers"
@@ -243,28 +226,28 @@ def _of_groups(guarantee: Guarantee) -> str:
         names = ["/".join(map(value_in_words, values)) for values in groups]
         if len(names) > _MOST_NAMED:
             names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
-        texts.append(f"{_listed(names)} of {_listed([column_in_words(c) for c in columns])}")
-    return f", for the groups {_listed(texts)} alone" if texts else ""
+        texts.append(f"{listed(names)} of {listed([column_in_words(c) for c in columns])}")
+    return f", for the groups {listed(texts)} alone" if texts else ""
 
 
 # ---------------------------------------------------------------------- what goes with it
 def assurances(facts: Facts) -> list[str]:
     """What a promise assumes, how sure its test is, and what it costs; why there is none."""
-    guarantee, goal = facts.guarantee, facts.parsed_goal
+    guarantee = facts.guarantee
     if guarantee is None:
         return []
     out = failures(facts) if guarantee.state == "not certified" else [_assumed(guarantee)]
     guessed = [c for c in guarantee.constraints if not c.is_exact]
     if guessed:
-        of = f" of {_listed([c.text for c in guessed])}"
+        of = f" of {listed([c.text for c in guessed])}"
         some = of if len(guessed) < len(guarantee.constraints) else ""
         out.append(f"The test{some} is not proved for this kind of rate; in simulations it holds.")
     if guarantee.attempt > 1:
         tested = {1.0 - level_of_try(1.0 - c.confidence, guarantee.attempt): None
                   for c in guarantee.constraints}  # fmt: skip
-        levels = _listed([percent(level) for level in tested])
+        levels = listed([percent(level) for level in tested])
         out.append(f"This is try {guarantee.attempt} on the same rows, tested at {levels}.")
-    return [text for text in [*out, _cost(guarantee, goal), _untested(guarantee, goal)] if text]
+    return [text for text in [*out, _cost(facts, guarantee), _untested(facts, guarantee)] if text]
 
 
 def _assumed(guarantee: Guarantee) -> str:
@@ -278,27 +261,26 @@ def failures(facts: Facts) -> list[str]:
     """For each constraint that was not certified its value, and what could be."""
     assert facts.guarantee is not None
     out = []
-    for found, entry, constraint in _promised(facts):
+    for found, part in _promised(facts):
         if found.passed or found.value is None:
             continue
         text = (
-            f"On the {plural(facts.guarantee.rows, 'row')} that certify {in_words(constraint.lhs)} "
-            f"is {shown(found.value, unit_of(constraint.lhs))}"
+            f"On the {plural(facts.guarantee.rows, 'row')} that certify {part.words} "
+            f"is {part.said(found.value)}"
         )
-        best = best_bound(entry, constraint)
+        best = best_bound(part)
         if best:
             text += f", and the best bound that they certify for this rule is {best}"
-        elif entry.low is not None and entry.interval != "exact":
-            unit = unit_of(constraint.lhs)
-            text += f", on new rows {shown(entry.low, unit)} to {shown(entry.high, unit)}"
+        elif part.entry.low is not None and part.entry.interval != "exact":
+            text += f", on new rows {part.limits}"
         out.append(f"{text}.")
     return out
 
 
-def best_bound(entry: Entry, constraint: Constraint) -> str:
+def best_bound(part: Part) -> str:
     """The strictest bound that could be certified, in words; "" where there is none."""
-    best = best_limit(entry.certified, entry.text)
-    return "" if best is None else shown_bound(best, unit_of(constraint.lhs))
+    best = best_limit(part.entry.certified, part.entry.text)
+    return "" if best is None else shown_bound(best, part.unit)
 
 
 def best_limit(limit: float | None, text: str) -> float | None:
@@ -316,38 +298,36 @@ def best_limit(limit: float | None, text: str) -> float | None:
     return best if low < best < high else None
 
 
-def _cost(guarantee: Guarantee, goal: Goal) -> str:
+def _cost(facts: Facts, guarantee: Guarantee) -> str:
     """What the objective loses by it on the rows that certify."""
-    now, free = guarantee.reached, guarantee.without
+    now, free, aim = guarantee.reached, guarantee.without, facts.aim
     if now is None or free is None or not math.isfinite(now - free):
         return ""
-    unit, name = unit_of(goal.objective), in_words(goal.objective)
-    loss = free - now if goal.sense == "maximize" else now - free
-    if loss <= SATISFIED and guarantee.state == "not certified":
-        return ""
+    loss = free - now if facts.parsed_goal.sense == "maximize" else now - free
     if loss <= SATISFIED:
-        return f"It costs nothing of {name} on these rows."
-    much = f"{shown(loss, unit)} of {name}"
-    if unit == "share":
-        points = shown(loss, unit).removesuffix(" %")
-        much = f"{points} {'point' if points == '1.0' else 'points'} of {name}"
+        free_of_cost = guarantee.state != "not certified"
+        return f"It costs nothing of {aim.words} on these rows." if free_of_cost else ""
+    much = aim.said(loss)
+    if aim.unit == "share":
+        much = much.removesuffix(" %")
+        much += " point" if much == "1.0" else " points"
     what = "The safest rule costs" if guarantee.state == "not certified" else "It costs"
-    return f"{what} {much}: {shown(now, unit)} instead of {shown(free, unit)}."
+    return f"{what} {much} of {aim.words}: {aim.said(now)} instead of {aim.said(free)}."
 
 
-def _untested(guarantee: Guarantee, goal: Goal) -> str:
+def _untested(facts: Facts, guarantee: Guarantee) -> str:
     """What rules after the first that failed would have reached, as they looked beforehand."""
     rest = [v for z, v in guarantee.path[guarantee.tried :] if z > 0.0 and math.isfinite(v)]
     if guarantee.state == "not certified" or guarantee.passed == guarantee.tried or not rest:
         return ""
-    best, now = max(rest) if goal.sense == "maximize" else min(rest), guarantee.reached
+    best = max(rest) if facts.parsed_goal.sense == "maximize" else min(rest)
+    now = guarantee.reached
     if now is None or abs(best - now) < _WORTH * abs(now):
         return ""
-    best_in_words = shown(best, unit_of(goal.objective))
     return (
         f"The tests ended at rule {guarantee.tried} of {len(guarantee.path)}, the first that "
         f"failed. Of those not tested {len(rest)} kept the bounds where the path was learnt, and "
-        f"{in_words(goal.objective)} reached {best_in_words} there."
+        f"{facts.aim.words} reached {facts.aim.said(best)} there."
     )
 
 
@@ -368,24 +348,17 @@ def promising(facts: Facts, fitted: Facts | None) -> Facts:
     return facts if fitted is None or facts.guarantee is not None else fitted
 
 
-def certified_in_words(facts: Facts, entry: Entry, constraint: Constraint) -> str:
+def certified_in_words(facts: Facts, part: Part) -> str:
     """What is certified of a constraint, or could be; "" where nothing is promised of it."""
-    if entry.passed is None or facts.guarantee is None:
+    if part.entry.passed is None or facts.guarantee is None:
         return ""
-    way = "at least" if constraint.relation == ">=" else "at most"
-    if facts.is_certified:
-        out = asked(constraint, entry.bound)
-        if not isinstance(constraint.rhs, Const):
-            out = f"{way} {in_words(constraint.rhs)}"
-    else:
-        best = best_bound(entry, constraint)
-        if not best:
-            return ""
-        out = f"{way} {best}"
+    best = "" if facts.is_certified else best_bound(part)
+    if not facts.is_certified and not best:
+        return ""
+    out = f"{part.way} {best}" if best else part.demand
     own = {c.text: c.confidence for c in facts.guarantee.constraints}
-    return (
-        out if len(set(own.values())) < 2 else f"{out} at {shown_bound(own[entry.text], 'share')}"
-    )
+    at = f" at {shown_bound(own[part.entry.text], 'share')}" if len({*own.values()}) > 1 else ""
+    return f"{out}{at}"
 
 
 # ---------------------------------------------------------------------- the small print
@@ -454,7 +427,7 @@ def _test(found: Shown) -> str:
     )
 
 
-def _listed(texts: Sequence[str]) -> str:
+def listed(texts: Sequence[str]) -> str:
     """Texts as one list in a sentence."""
     if len(texts) < 2:
         return "".join(texts)

@@ -39,12 +39,7 @@ from setpoint.inference import CountedRates, is_group_gap
 from setpoint.inputs import CheckedTable, atomic_write
 from setpoint.packages import pandas
 from setpoint.program import LinkedGoal, Linker, link
-from setpoint.report.displays.sections import (
-    DeferralSection,
-    OperatingSection,
-    Prices,
-    SearchTrace,
-)
+from setpoint.report.displays.sections import DeferralSection, OperatingSection, Prices, SearchTrace
 from setpoint.report.entry import (
     LEVEL,
     BoundSide,

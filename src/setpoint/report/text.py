@@ -248,7 +248,7 @@ def bar_on(
     relation: str | None = None,
     other: float | None = None,
 ) -> Bar | None:
-    """The bar of a value; None without an axis or a value that it can hold.
+    """The bar of a value, by default on an axis of its own; None where it has no place on one.
 
     Examples
     --------
@@ -258,6 +258,7 @@ def bar_on(
     >>> bar.description
     '95.0 %; interval 85.0 % to 100 %; bound 90.0 %'
     """
+    axis = axis or axis_for([value, bound, low, high, other], unit)
     if axis is None or value is None or not math.isfinite(value):
         return None
     words = [shown(value, unit)]

@@ -12,12 +12,7 @@ from importlib.resources import files
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any
 
-from setpoint.report.document import (
-    HELD_OUT,
-    report_document,
-    report_text,
-    where,
-)
+from setpoint.report.document import HELD_OUT, report_document, report_text, where
 from setpoint.report.facts import Facts, Picture, TextSection
 from setpoint.report.numbers import RowShare, cleaned, shortened
 from setpoint.report.text import Document, Grid, Header
