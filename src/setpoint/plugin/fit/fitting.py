@@ -88,17 +88,17 @@ class Task:
         joint = self.response.posterior and self.hides_groups
         if self.owner._auto is None:
             return self.by_joint_scores() if joint else self.by_scores()
-        raced = race(self, averaged=not joint)
+        fitted, seconds = race(self, averaged=not joint)
+        assert self.choice is not None
         # A model of group and class together is of the same kind.
-        self.model, self.params, self.choice = raced.model, raced.params, raced.choice
-        *model, report = self.by_joint_scores() if joint else self.by_scores(raced.fitted)
+        *model, report = self.by_joint_scores() if joint else self.by_scores(fitted)
         search, run = report.search, report.run
-        why = "; ".join(text for text in (search.why, raced.choice.why) if text)
+        why = "; ".join(text for text in (search.why, self.choice.why) if text)
         report = replace(
             report,
             search=replace(search, why=why),
-            sections=(*report.sections, raced.choice),
-            run=replace(run, seconds=(run.seconds or 0.0) + raced.seconds),
+            sections=(*report.sections, self.choice),
+            run=replace(run, seconds=(run.seconds or 0.0) + seconds),
         )
         return *model, report
 

@@ -61,17 +61,6 @@ def judge_by_rules(inputs: CheckedData, options: Options | None = None) -> Judge
 
 
 @dataclass(frozen=True, eq=False)
-class Raced:
-    """What a race leads to."""
-
-    fitted: CrossFit
-    model: Any
-    params: Mapping[str, Any]
-    choice: ModelChoice
-    seconds: float
-
-
-@dataclass(frozen=True, eq=False)
 class _Entrant:
     """A model, or the mean of two, with scores of all folds."""
 
@@ -146,44 +135,42 @@ class Race:
     ) -> list[tuple[Any, list[Floats]]]:
         """The model, where it is kept, and scores, fold by fold unless the time ends."""
         task, splits = self.task, self.splits
-        asked = _Scores(task.response, [one.rounds for one in group[:-1]])
-        keep, params = bool(self.sets) or not task.refit, self.params[group[-1].name]
+        last, rounds = group[-1], [one.rounds for one in group[:-1]]
+        keep = bool(self.sets) or not task.refit
+        own = partial(_staged, task.response, rounds), self.params[last.name], keep
         parallel = Parallel(n_jobs=task.owner.n_jobs, verbose=max(task.owner.verbose - 1, 0))
         # Without a limit the clock is looked at after all fits alone.
         step = len(splits) if np.isinf(until) else effective_n_jobs(task.owner.n_jobs)
         pieces: list[Any] = []
         while len(pieces) < len(splits) and now() < until:
-            own = (asked, params, keep)
             try:
                 # Weights go to the last step of a pipeline by name, also with metadata routing.
                 with config_context(enable_metadata_routing=False):
                     pieces += parallel(
                         delayed(_fit)(
-                            self.threads, clone(group[-1].model), task.data.X, task.data.y, f, *own
+                            self.threads, clone(last.model), task.data.X, task.data.y, fold, *own
                         )
-                        for f in splits[len(pieces) : len(pieces) + step]
+                        for fold in splits[len(pieces) : len(pieces) + step]
                     )
             except Exception as error:
-                error.add_note(f"estimator='auto': while {group[-1].name} was fitted")
+                error.add_note(f"estimator='auto': while {last.name} was fitted")
                 raise
         return pieces
 
     def finished(self, chosen: _Entrant) -> CrossFit:
         """The model for new rows, and the scores that it was chosen by."""
-        models, data = chosen.kept, self.task.data
+        names, data = [one.name for one in chosen.parts], self.task.data
+        models = dict(zip(names, chosen.kept, strict=True))
         if self.task.refit:
             with config_context(enable_metadata_routing=False), _threads(self.threads):
-                models = [
-                    clone(one.model).fit(data.X, data.y, **self.params[one.name])
-                    for one in chosen.parts
-                ]
-        names = [one.name for one in chosen.parts]
-        model = mean_of(dict(zip(names, models, strict=True)))
-        return CrossFit(model, chosen.scores[None], self.index, self.fold)
+                for one in chosen.parts:
+                    own = self.params[one.name]
+                    models[one.name] = clone(one.model).fit(data.X, data.y, **own)
+        return CrossFit(mean_of(models), chosen.scores[None], self.index, self.fold)
 
 
-def race(task: Task, averaged: bool) -> Raced:
-    """Fit, judge and choose; `averaged`: the mean of the best two as well."""
+def race(task: Task, averaged: bool) -> tuple[CrossFit, float]:
+    """Choose the task's model, `averaged`: the mean of two too; its scores, and the seconds."""
     start, seconds = now(), task.options.limits.seconds
     splits = task.splits(task.data.y)
     candidates, left_out = candidates_of(task.owner._auto, task.data.X, task.seed)
@@ -205,12 +192,13 @@ def race(task: Task, averaged: bool) -> Raced:
     judged = [one.judged for one in full.done]
     ranking = full.judge.ranking(judged)
     known = [*(cut or []), *(TriedModel(one.name, 0) for one in candidates if one not in going_on)]
-    choice = ModelChoice.of(
+    task.choice = ModelChoice.of(
         task.data.goal, judged, ranking, len(splits), known, tuple(left_out), stopped
     )
     chosen = full.done[ranking.best]
-    model, fitted = chosen.parts[0], full.finished(chosen)
-    return Raced(fitted, model.model, params[model.name], choice, now() - start)
+    first, fitted = chosen.parts[0], full.finished(chosen)
+    task.model, task.params = first.model, params[first.name]
+    return fitted, now() - start
 
 
 def _promising(
@@ -220,12 +208,11 @@ def _promising(
     params: Mapping[str, Mapping[str, Any]],
 ) -> Sequence[ModelCandidate]:
     """Of many rows: the candidate that does best on a sample, and simpler ones that may do so."""
-    n_rows = len(task.data.true)
-    if n_rows < _MANY or len(candidates) < 2:
-        return candidates
-    rng, size = np.random.default_rng(task.seed), int(_SAMPLE * n_rows)
-    train, test = (np.sort(rng.permutation(part)[:size]) for part in fold)
     true = task.data.true
+    if len(true) < _MANY or len(candidates) < 2:
+        return candidates
+    rng, size = np.random.default_rng(task.seed), int(_SAMPLE * len(true))
+    train, test = (np.sort(rng.permutation(part)[:size]) for part in fold)
     held = [np.bincount(true[part], minlength=int(true.max()) + 1) for part in (train, test)]
     if np.min(held) < _FEWEST:
         return candidates
@@ -242,23 +229,17 @@ def _promising(
     ]
 
 
-@dataclass(frozen=True)
-class _Scores:
+def _staged(response: Response, rounds: Sequence[int], model: Any, X: Any) -> list[Floats]:
     """The scores of boosting after some of its rounds, and after all."""
-
-    response: Response
-    rounds: Sequence[int]
-
-    def __call__(self, model: Any, X: Any) -> list[Floats]:
-        out = []
-        for n in self.rounds:
-            rows, last = model[:-1].transform(X), model[-1]
-            if hasattr(last, "staged_predict_proba"):
-                found = next(islice(last.staged_predict_proba(rows), n - 1, None))
-            else:
-                found = last.predict_proba(rows, num_iteration=n)
-            out.append(self.response.scores(model, found))
-        return [*out, self.response(model, X)]
+    out = []
+    for n in rounds:
+        rows, last = model[:-1].transform(X), model[-1]
+        if hasattr(last, "staged_predict_proba"):
+            found = next(islice(last.staged_predict_proba(rows), n - 1, None))
+        else:
+            found = last.predict_proba(rows, num_iteration=n)
+        out.append(response.scores(model, found))
+    return [*out, response(model, X)]
 
 
 _threads = partial(threadpool_limits, user_api="openmp")
