@@ -188,8 +188,6 @@ def test_bad_input():
     rows, classes = GivenRows(len(y), y, **more), classes_of(y)
     with pytest.raises(GoalError, match=r"data sets \['new'\].*one sample"):
         measured_on("maximize recall - predicted_rate.on('new')", classes, rows)
-    with pytest.raises(GoalError, match="has constraints, which cost nothing without `penalty`"):
-        measured_on(BOUNDED[0], classes, rows)
     with pytest.raises(ValueError, match="`validation` holds no row of the class 1"):
         measured_on("f1", classes, GivenRows(5, np.zeros(5, int)), where="validation")
     alone = measured_on(BlackBox(f1_score), classes, GivenRows(5, np.ones(5, int)), where=None)

@@ -101,9 +101,9 @@ def test_a_fit_a_fold_and_one_more(rows, counted):
 
 
 def test_of_many_rows_a_sample_says_which_models_go_on(rows, counted, monkeypatch):
-    monkeypatch.setattr("setpoint.plugin.fit.race._MANY", 600)
-    monkeypatch.setattr("setpoint.plugin.fit.race._SAMPLE", 0.2)
-    monkeypatch.setattr("setpoint.plugin.fit.race._FEWEST", 10)
+    monkeypatch.setattr("setpoint.plugin.fit.fitting._MANY", 600)
+    monkeypatch.setattr("setpoint.plugin.fit.fitting._SAMPLE", 0.2)
+    monkeypatch.setattr("setpoint.plugin.fit.fitting._FEWEST", 10)
     clf = PlugInClassifier(counted, GOAL).fit(*rows)
     *behind, chosen = sorted(clf.choice_.tried, key=lambda one: one.folds)
     assert chosen.name == clf.choice_.chosen != "noise"
@@ -115,7 +115,7 @@ def test_of_many_rows_a_sample_says_which_models_go_on(rows, counted, monkeypatc
     alone = PlugInClassifier(counted[chosen.name], GOAL).fit(*rows)
     assert clf.goal_report_.entries == alone.goal_report_.entries
     FITS.clear()
-    monkeypatch.setattr("setpoint.plugin.fit.race._FEWEST", 300)  # too few of a class
+    monkeypatch.setattr("setpoint.plugin.fit.fitting._FEWEST", 300)  # too few of a class
     assert all(one.folds == 5 for one in PlugInClassifier(counted, GOAL).fit(*rows).choice_.tried)
     fits = [name for name, _, _ in FITS]
     assert sorted(map(fits.count, ("bayes", "noise", "logistic"))) == [5, 5, 6]

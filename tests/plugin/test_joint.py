@@ -16,10 +16,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from setpoint.counts import Evidence
-from setpoint.errors import GoalError
 from setpoint.goals import Requirements, as_goal
 from setpoint.plugin import MissingPairWarning, Options, search_rule
-from setpoint.plugin.fit.crossfit import JointPosterior, cross_fit, joint_labels, splits_of
+from setpoint.plugin.fit.crossfit import JointPosterior, cross_fit, splits_of
 from setpoint.plugin.problem import Achievable
 from setpoint.plugin.solvers.searching import _add_plug_ins
 from setpoint.program import link
@@ -189,15 +188,6 @@ def grouped(n_rows=600, seed=0, n=3, groups=2, decide_on=(), weight=None):
     return X, y, g, evidence
 
 
-def test_labels_have_no_gaps_and_name_what_occurs():
-    true, group = np.array([2, 0, 2, 1, 0], np.int8), np.array([0, 60, 60, 0, 60])
-    labels, present = joint_labels(true, group, 3)
-    assert labels.tolist() == [1, 2, 3, 0, 2]
-    assert present.tolist() == [1, 2, 180, 182]
-    with pytest.raises(GoalError, match="1 have none"):
-        joint_labels(np.array([0, 3]), np.array([0, 0]), 3)
-
-
 def test_joint_columns_refer_to_the_strata_of_each_segment():
     _, y, g, rows = grouped(decide_on=("s",))
     joint = JointPosterior.of(rows.rows)
@@ -230,21 +220,6 @@ def test_a_slot_without_some_group():
     scores = np.full((6, 6), 1 / 6)
     soft = rows.with_posteriors(scores, pairs.reshape(2, 6, 2))
     assert soft.marginals.weights.sum() == pytest.approx(6.0)
-
-
-def test_groups_that_were_not_trained_on_are_refused():
-    rows = grouped()[3]
-    joint = JointPosterior.of(rows.rows)
-    other = Evidence.from_arrays(
-        rows.classes, np.zeros(3), None, needs=BY_G, columns={"g": np.array([0, 1, 5])}
-    )  # fmt: skip
-    with pytest.raises(GoalError, match="without rows of g = 5"):
-        joint.joint_columns(other.rows)
-    part = Evidence.from_arrays(
-        rows.classes, np.zeros(2), np.array([0, 1]), needs=BY_G, columns={"g": np.array([0, 1])}
-    )
-    with pytest.raises(GoalError, match="class 'b' with g = 0"):
-        JointPosterior.of(part.rows).labels(rows.rows)
 
 
 def test_it_can_be_stored():

@@ -10,7 +10,7 @@ from setpoint.goals import Goal
 from setpoint.inputs import CheckedData, GivenRows, classes_of
 from setpoint.plugin import Options
 from setpoint.plugin.fit.crossfit import left_out
-from setpoint.plugin.fit.race import judge_by_rules
+from setpoint.plugin.fit.fitting import judge_by_rules
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 PRECISE = "maximize recall subject to precision >= 0.6"

@@ -11,7 +11,7 @@ from plugin.test_judging import PRECISE, judge_of, scored
 from setpoint import evaluate, solve
 from setpoint.goals import Const, Goal
 from setpoint.inputs import CheckedData, GivenRows, classes_of
-from setpoint.plugin.fit.race import judge_by_rules
+from setpoint.plugin.fit.fitting import judge_by_rules
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 

@@ -331,12 +331,6 @@ def test_the_trace_never_gets_worse(solver):
     assert all(t.bound >= found.value - 1e-6 for t in trace)
 
 
-def test_a_budget_is_a_number_of_calls():
-    for solver in (frank_wolfe, gda, ellipsoid):
-        with pytest.raises(ValueError, match="`calls` is a whole number >= 1"):
-            solver(*space_of("maximize h_mean"), calls=0)
-
-
 # ---------------------------------------------------------------- shapes
 @pytest.mark.parametrize(
     ("solver", "goal", "says"),

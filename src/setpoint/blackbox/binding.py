@@ -88,7 +88,7 @@ class BudgetedMetric:
         self.metric = metric
         self.budget = budget
         self.limits = limits or Limits()
-        self.used = self.hits = 0
+        self.used = 0
         self._values: dict[bytes, float] = {}
 
     @property
@@ -98,23 +98,16 @@ class BudgetedMetric:
 
     def __call__(self, scores: Floats) -> Floats:
         """Gains (m,) of score vectors (m, n): the metric's values, more is better."""
-        keys = self._keys(scores)
-        rows: dict[bytes, int] = {}
-        for i, key in enumerate(keys):
-            if key not in self._values:
-                rows.setdefault(key, i)
+        found = {key: i for i, key in enumerate(self._keys(scores)) if key not in self._values}
+        keys, rows = list(found), list(found.values())
         self._afford(len(rows))
-        self.hits += len(keys) - len(rows)
-        if self.metric.one_by_one:
-            for key, i in rows.items():
-                self._keep(key, float(self.metric(scores[i : i + 1])[0]))
-                self.limits.called(self.used)
-        elif rows:
-            some = scores[list(rows.values())] if len(rows) < len(scores) else scores
-            for key, value in zip(rows, self.metric(some).tolist(), strict=True):
-                self._keep(key, value)
+        step = 1 if self.metric.one_by_one else max(len(rows), 1)
+        for k in range(0, len(rows), step):
+            values = self.metric(scores[rows[k : k + step]]).tolist()
+            self._values.update(zip(keys[k : k + step], values, strict=True))
+            self.used += len(values)
             self.limits.called(self.used)
-        return self.metric.sense * np.array([self._values[key] for key in keys], np.float64)
+        return self.known(scores)
 
     def known(self, scores: Floats) -> Floats:
         """Gains (m,) of the score vectors that were evaluated before, NaN for others."""
@@ -148,21 +141,13 @@ class BudgetedMetric:
                 f"{self.used} are used, and the next step needs {k}"
             )
 
-    def _keep(self, key: bytes, value: float) -> None:
-        self._values[key] = value
-        self.used += 1
-
     def _keys(self, scores: Floats) -> list[bytes]:
         """What tells vectors apart: their decisions, or the scores bit by bit."""
         if self.metric.takes == "predictions":
             rows: NDArray[np.generic] = np.packbits(scores >= 0.0, axis=1)
         else:
             rows = np.ascontiguousarray(scores, np.float64) + 0.0  # -0.0 becomes 0.0
-        return [_digest(row.tobytes()) for row in rows]
-
-
-def _digest(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=_DIGEST).digest()
+        return [hashlib.blake2b(row.tobytes(), digest_size=_DIGEST).digest() for row in rows]
 
 
 # --- Metrics bound to rows: score vectors in, values out ------------------------------------------
@@ -229,11 +214,6 @@ class FormulaMetric(RowMetric):
     @classmethod
     def of(cls, goal: Goal, rows: Rows, kept: Codes, penalty: float | None = None) -> FormulaMetric:
         """The goal on rows that were checked for it."""
-        if goal.constraints and penalty is None:
-            raise GoalError(
-                f"'{goal}' has constraints, which cost nothing without `penalty`; only "
-                "solvers that count meet them exactly"
-            )
         program = link(goal, rows.codebook).at(rows.marginals)
         return cls(
             name=f"{goal}, {penalty:g} for a unit of violation" if goal.constraints else str(goal),
@@ -258,15 +238,13 @@ class FormulaMetric(RowMetric):
 
     def sweep(self, scores: Floats, moving: NDArray[np.bool_] | None = None) -> Floats:
         """Values at every cut-off on the scores of the moving rows, from none to all."""
-        kind, n_kinds = self._kind, len(self._goal.kinds)
+        n_kinds, rows = len(self._goal.kinds), (scores, self._kind, self.weight)
         held: Any = 0.0
-        weight = self.weight
         if moving is not None:
-            still = None if weight is None else weight[~moving]
-            held = count_threshold(scores[~moving], 0.0, kind[~moving], n_kinds, still)
-            scores, kind = scores[moving], kind[moving]
-            weight = None if weight is None else weight[moving]
-        return self._values(cutoffs(scores, kind, weight, n_kinds)[1].T + held)
+            still = [None if part is None else part[~moving] for part in rows]
+            held = count_threshold(still[0], 0.0, still[1], n_kinds, still[2])
+            rows = tuple(None if part is None else part[moving] for part in rows)
+        return self._values(cutoffs(*rows, n_kinds)[1].T + held)
 
     def take(self, index: Codes) -> FormulaMetric:
         """The metric on some rows, and the goal bound to these."""
@@ -325,8 +303,6 @@ class CalledMetric(RowMetric):
 def _called(
     metric: BlackBox, classes: ClassOrder, rows: GivenRows, where: str | None
 ) -> CalledMetric:
-    if rows.n_rows == 0:
-        raise InputError("`X`: there are no rows")
     if rows.y is None:
         raise InputError(
             f"{quoted(where or 'y')} is None, and the metric {metric.name} needs labels"
@@ -340,14 +316,12 @@ def _called(
             f"`sample_weight`: the metric {metric.name} has no such parameter, and weights "
             "that differ are never ignored"
         )
-    columns = _columns(metric, rows)
-    columns = {name: values[kept] for name, values in columns.items()}
     return CalledMetric(
         name=metric.name,
         sense=1.0 if metric.greater_is_better else -1.0,
         metric=metric,
         labels=classes.sorted[classes.order],
-        columns=columns,
+        columns={name: values[kept] for name, values in _columns(metric, rows).items()},
         true=true[kept],
         weight=weight,
         kept=kept,

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         whole_file,
     )
     from setpoint.inputs.inputs import (
+        Answers,
         CheckedData,
         CheckedTable,
         DecideOn,

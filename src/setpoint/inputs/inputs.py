@@ -8,7 +8,7 @@ any model is fitted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -53,6 +53,8 @@ from setpoint.program import link
 DecideOn: TypeAlias = Literal["auto"] | str | Sequence[str] | None
 Scores: TypeAlias = Mapping[str | None, NDArray[Any]]
 
+_BESIDE_X = ("y", "sample_weight", "sensitive_features", "baseline")
+
 
 @dataclass(frozen=True, eq=False)
 class GivenRows:
@@ -67,17 +69,15 @@ class GivenRows:
     beside: tuple[Any, str] | None = None  # what takes the place of X, until rows are in order
 
     def __post_init__(self) -> None:
-        like = (self.X, "X") if self.beside is None else self.beside
-        object.__setattr__(self, "beside", None)
-        if index_of(like[0]) is None:  # by position, as y is; the others have y's order
-            own, like = index_of(self.y), (self.y, "y")
-            others = () if own is None else (self.sample_weight, self.sensitive_features)
-            given = [i for i in map(index_of, others) if i is not None]
-            if own is None or any(len(own.symmetric_difference(i, sort=False)) for i in given):
-                like = (None, "X")
-        if like[0] is not None:
-            for name in ("y", "sample_weight", "sensitive_features", "baseline"):
-                object.__setattr__(self, name, aligned(getattr(self, name), like[0], name, like[1]))
+        like, what = self.beside or (self.X, "X")
+        parts = {name: getattr(self, name) for name in _BESIDE_X}
+        if index_of(like) is None:  # by position, as y is; the others have y's order
+            own, like, what = index_of(self.y), self.y, "y"
+            others = map(index_of, () if own is None else list(parts.values())[1:3])
+            if any(len(own.symmetric_difference(i, sort=False)) for i in others if i is not None):
+                like = None
+        ordered = {name: aligned(part, like, name, what) for name, part in parts.items()}
+        vars(self).update(ordered, beside=None)
 
     @classmethod
     def of(cls, d: Dataset, n_rows: int, name: str) -> GivenRows:
@@ -87,7 +87,7 @@ class GivenRows:
 
     def take(self, index: NDArray[np.int64]) -> GivenRows:
         """Some of the rows, in the order of `index`."""
-        parts = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "n_rows"}
+        parts = {name: getattr(self, name) for name in (*_BESIDE_X, "X")}
         own = {name: taken(part, index, self.n_rows) for name, part in parts.items()}
         return GivenRows(len(index), **own)
 
@@ -382,15 +382,14 @@ def decided_inputs(
     for name, d in sets.items():
         answers[name] = Answers.of(goal, d.X, f"datasets[{name!r}]: y_pred", defer_label)
     if classes is None:
-        given = [(y_true, "y_true"), *answers[None].given]
-        for name, d in sets.items():
-            given += [(d.y, f"datasets[{name!r}]: y_true"), *answers[name].given]
-        labelled = [(y, name) for y, name in given if y is not None]
+        labelled, true = [], []
+        for name, answer in answers.items():
+            own, where = (y_true, "") if name is None else (sets[name].y, f"datasets[{name!r}]: ")
+            true += [] if own is None else [own]
+            labelled += [] if own is None else [(own, f"{where}y_true")]
+            labelled += answer.given
         classes = union_of(labelled)
-        if goal.defers:
-            _refuse_unknown(labelled, list(answers.values()))
-        if not goal.defers and DEFER in classes:
-            _refuse_deferred(goal, labelled, [a.name for a in answers.values()])
+        _refuse_strange(goal, classes, true, list(answers.values()))
         if len(classes) < 2:
             raise InputError(
                 f"`y_true` and `y_pred` hold one class only, {classes.tolist()[0]!r}; pass all "
@@ -451,31 +450,25 @@ class Answers:
         return out
 
 
-def _refuse_unknown(labelled: list[tuple[Any, str]], answers: list[Answers]) -> None:
-    """Refuse a decision that no true label is: it may be what stands for a deferred row."""
-    names = {a.name for a in answers}
-    true = [y for y, name in labelled if name not in names]
-    known = set().union(*(check_labels(y)[0].tolist() for y in true))
-    for y, name in labelled:
-        strange = [] if name not in names else check_labels(y)[0].tolist()
-        for label in strange:
-            if len(known) > 1 and label not in known:
-                raise InputError(
-                    f"{quoted(name)} holds {label!r}, which no true label is: where rows that are "
-                    f"deferred are called so, pass `defer_label`={label!r}; else name all "
-                    "`classes`"
-                )
-
-
-def _refuse_deferred(goal: Goal, labelled: list[tuple[Any, str]], names: list[str]) -> None:
-    """Refuse the answer "defer" where no true label is called so."""
-    true = [y for y, name in labelled if name not in names]
-    if not any(DEFER in check_labels(y)[0] for y in true):
+def _refuse_strange(goal: Goal, classes: Any, true: list[Any], answers: list[Answers]) -> None:
+    """Refuse a decision that no true label is: it is, or may be, what stands for a deferred row."""
+    if not goal.defers and DEFER not in classes:
+        return
+    known = {label for y in true for label in check_labels(y)[0].tolist()}
+    if not goal.defers and DEFER not in known:
         raise InputError(
-            f"{quoted(names[0])} holds {DEFER!r}, and '{goal}' does not say what a row is that is "
-            "not decided; with the constraint deferral_rate <= 1 it counts as neither right nor "
-            "wrong"
+            f"{quoted(answers[0].name)} holds {DEFER!r}, and '{goal}' does not say what a row is "
+            "that is not decided; with the constraint deferral_rate <= 1 it counts as neither "
+            "right nor wrong"
         )
+    for y, name in (given for a in answers for given in a.given if goal.defers and len(known) > 1):
+        strange = [label for label in check_labels(y)[0].tolist() if label not in known]
+        if strange:
+            raise InputError(
+                f"{quoted(name)} holds {strange[0]!r}, which no true label is: where rows that are "
+                f"deferred are called so, pass `defer_label`={strange[0]!r}; else name all "
+                "`classes`"
+            )
 
 
 def _pair(name: str, value: Any) -> Dataset:

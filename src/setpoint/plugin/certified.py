@@ -14,12 +14,12 @@ from setpoint import estimators, guarantees
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
+    Answers,
     CheckedData,
-    ClassOrder,
-    Dataset,
     GivenRows,
     as_columns,
     as_datasets,
+    check_length,
     classes_of,
 )
 from setpoint.plugin.classifier import PlugInClassifier
@@ -183,51 +183,46 @@ def certify(
         raise InputError(
             f"`new_rule` is 'auto', True or False, and with a list not True, got {new_rule!r}"
         )
-    rows = {
-        "sample_weight": sample_weight, "sensitive_features": sensitive_features,
-        "baseline": baseline,
-    }  # fmt: skip
+    own = isinstance(first, estimators.GoalClassifier)
     if anew:
         inner = first.estimator_ if isinstance(first, PlugInClassifier) else first
-        label = first.positive_ if isinstance(first, estimators.GoalClassifier) else pos_label
+        label = first.positive_ if own else pos_label
         clf = PlugInClassifier(inner, goal, cv="prefit", pos_label=label, confidence=settings)
-        clf.fit(X, y, datasets=datasets, **rows)
+        rows = {"sample_weight": sample_weight, "baseline": baseline, "datasets": datasets}
+        clf.fit(X, y, sensitive_features=sensitive_features, **rows)
         return Certified(clf, clf.goal_report_)
-    main = Dataset(X, y, **rows)
-    return _as_they_are(candidates, goal, main, datasets, settings, ordered, pos_label)
-
-
-def _as_they_are(
-    candidates: list[Any],
-    goal: Goal,
-    main: Dataset,
-    datasets: Mapping[str, Any] | None,
-    settings: Confidence,
-    ordered: bool,
-    pos_label: Any,
-) -> Certified:
-    """Test what models and rules decide."""
     if settings.for_next is not None:
         raise InputError(
             "`for_next` goes with a new rule (`new_rule=True`), whose cut-off it moves"
         )
-    first = candidates[0]
-    known = isinstance(first, estimators.GoalClassifier)
-    classes = first._classes if known else classes_of(main.y, None, pos_label, goal=goal)
-    sets = as_datasets(datasets)
-    if main.sensitive_features is None and known:
-        main = replace(main, sensitive_features=first.sensitive_features)
-    given: dict[str | None, GivenRows] = {}
-    for name, d in [(None, main), *sets.items()]:
+    classes = first._classes if own else classes_of(y, None, pos_label, goal=goal)
+    if sensitive_features is None and own:
+        sensitive_features = first.sensitive_features
+    given: dict[str | None, GivenRows] = {
+        None: GivenRows(int(_num_samples(X)), y, sample_weight, sensitive_features, baseline, X)
+    }
+    for name, d in as_datasets(datasets).items():
         parts = d.y, d.sample_weight, d.sensitive_features, d.baseline, d.X
         given[name] = GivenRows(int(_num_samples(d.X)), *parts)
     inputs = CheckedData.check(goal, classes, given, None)
+    return _as_they_are(candidates, inputs, given, settings, ordered)
+
+
+def _as_they_are(
+    candidates: list[Any],
+    inputs: CheckedData,
+    given: Mapping[str | None, GivenRows],
+    settings: Confidence,
+    ordered: bool,
+) -> Certified:
+    """Test what models and rules decide."""
+    goal, first = inputs.goal, candidates[0]
     linked = link(goal, inputs.rows.codebook)
     estimators.check_ranges(settings, goal, inputs.tables)
     tests = guarantees.tests_on(guarantees.Promise.of(linked, settings), inputs.rows)
-    counted = [_counted(c, inputs, given, classes) for c in candidates]
+    counted = [_counted(c, inputs, given) for c in candidates]
     path = b"".join(one.confusion.counts.tobytes() for one in counted)
-    key = estimators.rows_key(estimators.content_of(main.X), inputs.kinds(None))
+    key = estimators.rows_key(estimators.content_of(given[None].X), inputs.kinds(None))
     attempt = max(guarantees.number_of_try(first, key, path), settings.attempt)
     tests, n = tests.at_attempt(attempt), len(candidates)
     if ordered:
@@ -260,56 +255,46 @@ def _as_they_are(
 
 
 def _counted(
-    candidate: Any, inputs: CheckedData, given: Mapping[str | None, GivenRows], classes: ClassOrder
+    candidate: Any, inputs: CheckedData, given: Mapping[str | None, GivenRows]
 ) -> guarantees.Tried:
     """What a model or a rule does on all rows, and whether in expectation over draws."""
     drawn = isinstance(candidate, Rule) and candidate.randomized
     if isinstance(candidate, estimators.GoalClassifier):
         check_is_fitted(candidate)
         drawn = candidate.rule_.randomized and candidate.draw == "random"
-    digest = getattr(candidate, "digest_", None)
-    seen = 0.0 if digest is None else digest.share_of(given[None].X, given[None].sample_weight)
-    if seen > 0.0:
-        raise InputError(
-            f"`X`: {100 * seen:.3g} % of these rows are among those that the model was fitted on; "
-            "rows that certify take no part in anything else"
-        )
-    if isinstance(candidate, estimators.GoalClassifier):
+        seen = candidate._share_seen(given[None].X, given[None].sample_weight)
+        if seen > 0.0:
+            raise InputError(
+                f"`X`: {100 * seen:.3g} % of these rows are among those that the model was fitted "
+                "on; rows that certify take no part in anything else"
+            )
         candidate._check_deferring(inputs.goal)
-    found = {name: _decided(candidate, given[name], classes, drawn) for name in inputs.tables}
+    found = {name: _decided(candidate, given[name], inputs, drawn) for name in inputs.tables}
     if drawn:  # a rule that decides every row, and a goal about rules that may defer
         more = len(inputs.answers) - next(iter(found.values())).shape[1]
         found = {name: np.pad(shares, ((0, 0), (0, more))) for name, shares in found.items()}
     return guarantees.Tried(inputs.rows.decided(inputs.joined(found)), drawn)
 
 
-def _decided(candidate: Any, rows: GivenRows, classes: ClassOrder, drawn: bool) -> NDArray[Any]:
+def _decided(candidate: Any, rows: GivenRows, inputs: CheckedData, drawn: bool) -> NDArray[Any]:
     """Class codes (N,), or the probabilities (N, n) of each."""
     if isinstance(candidate, Rule):
         segments = None
         if candidate.needs_segments:
             names = list(dict(candidate.segment_keys[0]))
-            columns = as_columns(
-                rows.sensitive_features, n_rows=rows.n_rows, X=None, wanted=names, free=names,
-                who="the rule looks at",
-            )  # fmt: skip
+            how: dict[str, Any] = {"wanted": names, "free": names, "who": "the rule looks at"}
+            columns = as_columns(rows.sensitive_features, n_rows=rows.n_rows, **how)
             segments = candidate.segment_codes(columns)
         decide = candidate.distribution if drawn else candidate.decide
         return np.asarray(decide(rows.X, segments))
-    looks, defers = {}, False
-    if isinstance(candidate, estimators.GoalClassifier):
-        defers = candidate._defers
-        if candidate.rule_.needs_segments:
-            looks["sensitive_features"] = rows.sensitive_features
+    looks, classes = {}, inputs.classes
+    own = isinstance(candidate, estimators.GoalClassifier)
+    if own and candidate.rule_.needs_segments:
+        looks["sensitive_features"] = rows.sensitive_features
     if drawn:
         shares = np.asarray(candidate.decision_distribution(rows.X, **looks))
-        order = np.append(classes.order, len(classes.order)) if defers else classes.order
-        return np.asarray(shares[:, order])
-    answers = np.asarray(candidate.predict(rows.X, **looks))
-    if not defers:
-        return classes.codes(answers, "predict", rows.n_rows)
-    out = np.full(rows.n_rows, len(classes.labels))
-    kept = answers != candidate._answers.defer_label
-    decided = np.array(answers[kept].tolist())  # of the classes' own type, without the third answer
-    out[kept] = classes.codes(decided, "predict", int(kept.sum()))
-    return out
+        return shares[:, [*classes.order, *range(len(classes.order), shares.shape[1])]]
+    found = np.asarray(candidate.predict(rows.X, **looks))
+    check_length(found, rows.n_rows, "predict")
+    label = candidate._answers.defer_label if own else None
+    return Answers.of(inputs.goal, found, "predict", label).codes(classes)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter, indexable
 
 from setpoint.array_types import Codes, Floats, Integers
 from setpoint.counts import Confusion, Evidence, Rows, Stratum
-from setpoint.errors import GoalError, InputError, warn_caller
+from setpoint.errors import InputError, warn_caller
 from setpoint.estimators import Fold, folds_of, order_in_words
 from setpoint.goals import Label
 from setpoint.inputs import ClassOrder, one_score, posteriors, taken
@@ -218,26 +218,6 @@ class MissingPairWarning(UserWarning):
     """A model has not seen some combination of group and class."""
 
 
-def joint_labels(true: NDArray[Any], group: NDArray[Any], n: int) -> tuple[Codes, Codes]:
-    """One label for each combination of group and class that occurs.
-
-    Examples
-    --------
-    >>> labels, present = joint_labels(np.array([0, 1, 0]), np.array([0, 0, 2]), 2)
-    >>> labels.tolist(), present.tolist()
-    ([0, 1, 2], [0, 1, 4])
-    """
-    if (true >= n).any():
-        raise GoalError(
-            "posteriors of group and class are learned from rows that have a label, and "
-            f"{int((true >= n).sum())} have none; let the rule look at the group (`decide_on`)"
-        )
-    present, labels = np.unique(
-        group.astype(np.int64) * n + true.astype(np.int64), return_inverse=True
-    )
-    return labels.astype(np.int64).ravel(), present
-
-
 @dataclass(frozen=True, eq=False)
 class JointPosterior:
     """What a model of joint labels says: a posterior of each group and class.
@@ -270,7 +250,7 @@ class JointPosterior:
         book = rows.codebook
         groups = tuple(dict.fromkeys(_group(c, book.decide_on) for c in book.strata))
         empty = cls(book.classes, groups, ())
-        return replace(empty, present=tuple(empty._labels(rows)[1].tolist()))
+        return replace(empty, present=tuple(np.unique(empty._codes(rows)).tolist()))
 
     @property
     def n_scores(self) -> int:
@@ -280,20 +260,15 @@ class JointPosterior:
     # ------------------------------------------------------------------ training
     def labels(self, rows: Rows) -> Codes:
         """The label (N,) that a model is trained on, for each row."""
-        own, found = self._labels(rows)
-        place = {code: k for k, code in enumerate(self.present)}
-        unseen = [self.words(c) for c in found.tolist() if c not in place]
-        if unseen:
-            raise GoalError(f"no row was known of {'; '.join(unseen)}")
-        return np.array([place[c] for c in found.tolist()], np.int64)[own]
+        return np.searchsorted(self.present, self._codes(rows))
 
     def for_folds(self, labels: Codes, n_folds: int) -> Codes:
         """Labels (N,) to stratify by: combinations too rare for folds join their class."""
-        n, held = len(self.classes), np.bincount(labels, minlength=len(self.present))
-        present = np.array(self.present, np.int64)
-        place = np.arange(len(present))
+        held = np.bincount(labels, minlength=len(self.present))
+        true = np.array(self.present) % len(self.classes)
+        place = np.arange(len(true))
         for k in np.flatnonzero(held < n_folds):
-            alike = np.flatnonzero(present % n == present[k] % n)
+            alike = np.flatnonzero(true == true[k])
             place[k] = alike[held[alike].argmax()]
         return place[labels]
 
@@ -311,7 +286,13 @@ class JointPosterior:
         if out.ndim != 2 or not np.isfinite(out).all() or (out < -_ROUNDING).any():
             raise InputError(f"{name} gives no posteriors: numbers >= 0, a column for each class")
         out = np.maximum(out, 0.0)
-        known = self._known(model, out.shape[1])
+        labels = range(len(self.present))
+        known = np.asarray(getattr(model, "classes_", labels))
+        if len(known) != out.shape[1] or not {*known.tolist()} <= {*labels}:
+            raise InputError(
+                f"{type(model).__name__} was not trained on the {len(labels)} labels of "
+                f"group and class: it knows {out.shape[1]} classes, {known.tolist()[:8]}"
+            )
         totals = out.sum(axis=1)
         off = float(np.abs(totals - 1.0).max(initial=0.0))
         if off > _FAR:
@@ -320,8 +301,7 @@ class JointPosterior:
             warn_caller(
                 f"{name}: posteriors sum to 1 only within {off:.2g}; they are scaled to do so",
             )
-        missing = sorted(set(range(len(self.present))) - set(known.tolist()))
-        if missing:
+        if missing := sorted({*labels} - {*known.tolist()}):
             words = "; ".join(self.words(self.present[k]) for k in missing)
             warn_caller(
                 f"{type(model).__name__} was trained on no row of {words}: its probability is 0. "
@@ -332,25 +312,13 @@ class JointPosterior:
         scores[:, np.array(self.present)[known]] = out / totals[:, None]
         return scores
 
-    def _known(self, model: Any, width: int) -> Codes:
-        """The label that each column of a model's posteriors refers to."""
-        known = np.asarray(getattr(model, "classes_", range(len(self.present))))
-        whole = known.dtype.kind in "iu" and len(known) == width
-        if not whole or not np.isin(known, np.arange(len(self.present))).all():
-            raise InputError(
-                f"{type(model).__name__} was not trained on the {len(self.present)} labels of "
-                f"group and class: it knows {width} classes, {known.tolist()[:8]}"
-            )
-        return known.astype(np.int64)
-
     # ------------------------------------------------------------------ counting
     def joint_columns(self, rows: Rows) -> Codes:
         """The stratum and class that each score refers to, for ``Evidence.with_posteriors``."""
-        n = len(self.classes)
         group, book = self._of_strata(rows), rows.codebook
         held = rows.marginals.weights[: book.n_plain].sum(axis=1)
-        out = np.empty((len(book.segments), len(self.groups), n, 2), np.int64)
-        out[..., 1] = np.arange(n)
+        out = np.empty((len(book.segments), len(self.groups), len(self.classes), 2), np.int64)
+        out[..., 1] = np.arange(len(self.classes))
         for segment in range(len(out)):
             own = np.flatnonzero(book.stratum_segment == segment)
             out[segment, ..., 0] = own[held[own].argmax()]
@@ -381,20 +349,14 @@ class JointPosterior:
         group, true = divmod(code, len(self.classes))
         return f"class {self.classes[true]!r} with {self.groups[group]}"
 
-    def _labels(self, rows: Rows) -> tuple[Codes, Codes]:
-        return joint_labels(rows.true, self._of_strata(rows)[rows.stratum], len(self.classes))
+    def _codes(self, rows: Rows) -> Codes:
+        """Group and class (N,) of each row as one number."""
+        return self._of_strata(rows)[rows.stratum] * len(self.classes) + rows.true
 
     def _of_strata(self, rows: Rows) -> Codes:
         """The group (strata,) of each stratum."""
-        place = {group: k for k, group in enumerate(self.groups)}
-        found = [_group(c, rows.codebook.decide_on) for c in rows.codebook.strata]
-        unseen = [str(g) for g in found if g not in place]
-        if unseen:
-            raise GoalError(
-                "posteriors of group and class were learned without rows of "
-                f"{', '.join(dict.fromkeys(unseen))}; let the rule look at the group (`decide_on`)"
-            )
-        return np.array([place[g] for g in found], np.int64)
+        book = rows.codebook
+        return np.array([self.groups.index(_group(c, book.decide_on)) for c in book.strata])
 
 
 @dataclass(frozen=True, eq=False)
@@ -485,11 +447,11 @@ def costs_of(gains: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Atom:
-    """One column: a learner and what it decides; or a constant, without either."""
+    """One column: what is decided (N,), and by which learner of which classes, unless constant."""
 
-    learner: Any
-    known: NDArray[np.int64]
-    decided: Integers | None
+    decided: Integers
+    learner: Any = None
+    known: Any = None
 
 
 class Retraining(WholeRules):
@@ -523,8 +485,9 @@ class Retraining(WholeRules):
         self._X_train = indexable(X_train)[0]
         self._X = self._X_train if X is None or X is X_train else indexable(X)[0]
         self._kind, self._weight = train.kind.astype(np.int64), train.weight
-        nothing = np.zeros(0, np.int64)
-        self.atoms = [_Atom(None, nothing, None) for _ in range(evidence.n_classes)]
+        self._narrow = np.int8 if evidence.n_classes < 128 else np.int64
+        one = np.ones(evidence.n_rows, self._narrow)
+        self.atoms = [_Atom(k * one) for k in range(evidence.n_classes)]
         self._asked: set[bytes] = set()
 
     # ------------------------------------------------------------------ the space
@@ -541,10 +504,7 @@ class Retraining(WholeRules):
         return self.rates.of(self.evidence.rows.confusion(self._decided(number)).counts)[None]
 
     def _decided(self, k: int) -> NDArray[np.int64]:
-        decided = self.atoms[k].decided
-        if decided is None:
-            return np.full(self.evidence.n_rows, k)
-        return decided.astype(np.int64)
+        return self.atoms[k].decided.astype(np.int64)
 
     # ------------------------------------------------------------------ learning
     def _train(self, slopes: Floats) -> None:
@@ -557,13 +517,11 @@ class Retraining(WholeRules):
         X = self._X_train if every else _safe_indexing(self._X_train, index)
         own = {self._parameter: weight / weight.mean()}
         learner = clone(self.learner).fit(X, answer, **own)
-        decided = answers(learner, known, self._X)
-        narrow = np.int8 if self.evidence.n_classes < 128 else np.int64
+        decided = answers(learner, known, self._X).astype(self._narrow)
         before = self._features
-        self.atoms.append(_Atom(learner, known, decided.astype(narrow)))
+        self.atoms.append(_Atom(decided, learner, known))
         if (self._features[-1] == before).all(axis=(1, 2)).any():
-            # Fewer learners do as well.
-            self.atoms.pop()
+            self.atoms.pop()  # fewer learners do as well
             self._columns.keep(len(self.atoms))
 
     def _copies(self, slopes: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
@@ -579,32 +537,26 @@ class Retraining(WholeRules):
     # ------------------------------------------------------------------ rules
     def finish(self, choice: MixtureWeights) -> tuple[Retrained, Rule]:
         """The learners that a choice uses, and the rule over their decisions."""
-        n, part = self.evidence.n_classes, choice[0]
-        used = [k for k in sorted(part) if part[k] > 0.0]
-        place = {k: t for t, k in enumerate(k for k in used if k >= n)}
-        pairs = []
-        for k in used:
-            G, offset = np.zeros((max(len(place), 1), n, n)), np.zeros(n)
-            if k in place:
-                G[place[k]] = np.eye(n)
-            else:
-                offset[k] = 1.0
-            pairs.append((part[k], Argmax(G.reshape(-1, n), None if k in place else offset)))
-        atoms = [self.atoms[k] for k in place]
+        n, used = self.evidence.n_classes, {k: p for k, p in sorted(choice[0].items()) if p > 0.0}
+        trained, pairs = [k for k in used if k >= n], []
+        for k, p in used.items():
+            G = np.zeros((max(len(trained), 1), n, n))
+            if k >= n:
+                G[trained.index(k)] = np.eye(n)
+            pairs.append((p, Argmax(G.reshape(-1, n), np.eye(n)[k] if k < n else None)))
+        atoms = [self.atoms[k] for k in trained]
         model = Retrained(tuple(a.learner for a in atoms), tuple(a.known for a in atoms), n)
         return model, mixture(pairs)
 
     def words(self, choice: MixtureWeights) -> str:
         """What :meth:`finish` gives, in words."""
-        n, name = self.evidence.n_classes, _last(self.learner)
-        parts, learners = [], 0
-        for k, p in sorted(choice[0].items()):
-            label = f"predict {self.evidence.classes[k]!r} for everyone" if k < n else ""
-            learners += k >= n
-            label = label or f"predict what learner {learners} says, a {name} trained for costs"
-            parts.append((p, label))
-        draws = "; ".join(f"with probability {p:.4g} {label}" for p, label in parts)
-        return draws if len(parts) > 1 else parts[0][1]
+        classes, name = self.evidence.classes, _last(self.learner)
+        used = sorted(choice[0])  # one class for everybody first
+        words = {k: f"predict {classes[k]!r} for everyone" for k in used if k < len(classes)}
+        for t, k in enumerate(used[len(words) :], start=1):
+            words[k] = f"predict what learner {t} says, a {name} trained for costs"
+        draws = [f"with probability {choice[0][k]:.4g} {text}" for k, text in words.items()]
+        return "; ".join(draws) if len(draws) > 1 else words[used[0]]
 
     def rule(self, choice: MixtureWeights) -> Rule:
         """The rule of :meth:`finish`."""
@@ -612,11 +564,9 @@ class Retraining(WholeRules):
 
     def distribution(self, choice: MixtureWeights) -> Floats:
         """The probability (N, n) with which each row is decided each class."""
-        n_rows = self.evidence.n_rows
-        out = np.zeros((n_rows, self.evidence.n_classes))
-        for k, p in choice[0].items():
-            out[np.arange(n_rows), self._decided(k)] += p
-        return out
+        one = np.eye(self.evidence.n_classes)
+        parts = (p * one[self._decided(k)] for k, p in choice[0].items())
+        return sum(parts, np.zeros((self.evidence.n_rows, len(one))))
 
     def confusion(self, choice: MixtureWeights) -> Confusion:
         """Counted by labels."""

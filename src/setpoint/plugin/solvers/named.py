@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from setpoint import search
 from setpoint.array_types import Floats
-from setpoint.errors import InputError, ShapeError
+from setpoint.errors import ShapeError
 from setpoint.plugin.problem import Achievable
 from setpoint.program import (
     Affine,
@@ -135,8 +135,6 @@ class Exploration:
     def __init__(
         self, space: Achievable, program: Program, method: str, calls: int, gap: float
     ) -> None:
-        if calls < 1:
-            raise InputError(f"`calls` is a whole number >= 1, got {calls!r}")
         self.space, self.program, self.method = space, program, method
         self.calls, self.gap, self.made = calls, gap, 0
         self.bound = INF
