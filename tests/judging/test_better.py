@@ -3,7 +3,7 @@
 import pytest
 
 from setpoint.judging import Part
-from setpoint.judging.pairs import BETTER, WORSE, which_is_better
+from setpoint.judging.judge import BETTER, WORSE, which_is_better
 from setpoint.report import Entry, GoalReport
 
 

@@ -16,7 +16,7 @@ from setpoint import (
     evaluate,
     frontier,
 )
-from setpoint.judging.pairs import BETTER, WORSE
+from setpoint.judging.judge import BETTER, WORSE
 
 GOAL = "maximize recall subject to precision >= 0.5 and predicted_rate <= 0.5"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from setpoint import compare
-from setpoint.judging.pairs import BETTER, WORSE
+from setpoint.judging.judge import BETTER, WORSE
 from tables.fits import fit_table
 
 from .conftest import GOAL, rows

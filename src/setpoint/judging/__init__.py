@@ -18,15 +18,15 @@ if TYPE_CHECKING:
         mean_of,
         one_hot,
     )
-    from setpoint.judging.judge import Judge, Judged
-    from setpoint.judging.models import check_matching, check_same, compare
-    from setpoint.judging.pairs import ChangedGroup, Pair, Part, judged_classifier
-    from setpoint.judging.result import (
-        ModelComparison,
-        accepted,
+    from setpoint.judging.judge import ChangedGroup, Judge, Judged, Pair, Part
+    from setpoint.judging.models import (
+        check_matching,
+        check_same,
+        compare,
         comparison_of,
-        document_of,
+        judged_classifier,
     )
+    from setpoint.judging.result import ModelComparison, accepted, document_of
     from setpoint.judging.trials import (
         MANY_CLASSES,
         RuleInputs,

@@ -9,6 +9,8 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any, ClassVar, NamedTuple, Self
 
+import narwhals as nw
+import narwhals.selectors as kinds
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
@@ -27,6 +29,7 @@ from setpoint.report import Section, number
 MOST_VALUES = 50
 """Columns that one category may become."""
 _MOST_CODES = 254  # what histograms take, with one bin for missing
+_CATEGORIES = (nw.String, nw.Categorical, nw.Enum, nw.Object)
 _RARE = 5  # rows below which a value shares its column with other rare ones
 
 
@@ -78,24 +81,18 @@ def encoder_for(X: Any, *, linear: bool) -> tuple[Any, int]:
 def _columns(X: Any) -> dict[str, list[str]]:
     """The columns of a frame by what is done to them; an array is all numbers."""
     frame = frame_of(X)
-    out: dict[str, list[str]] = {"categories": [], "numbers": []}
     if frame is None:
-        return out
-    odd = []
-    for name, kind in frame.schema.items():
-        if kind.is_numeric() or str(kind) == "Boolean":
-            out["numbers"].append(name)
-        elif str(kind).partition("(")[0] in ("String", "Categorical", "Enum", "Object"):
-            out["categories"].append(name)
-        else:
-            odd.append(name)
+        return {"categories": [], "numbers": []}
+    categories = frame.select(kinds.by_dtype(*_CATEGORIES)).columns
+    numbers = frame.select(kinds.numeric() | kinds.boolean()).columns
+    odd = [name for name in frame.columns if name not in {*categories, *numbers}]
     if odd:
         raise InputError(
             f"`X`: the models of estimator='auto' take numbers, true and false, text and "
             f"categories, and columns {some(odd)} hold something else, such as "
             f"{frame[odd[0]].dtype}; make numbers of them, or leave them out"
         )
-    return out
+    return {"categories": categories, "numbers": numbers}
 
 
 # --- The models that are tried where nobody names one: one table ----------------------------------

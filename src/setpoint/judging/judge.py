@@ -1,4 +1,4 @@
-"""Decisions judged by a goal on the same rows: reports, differences of pairs, chance, ranking."""
+"""Decisions judged by a goal on the same rows: reports, pairs, chance, verdicts, ranking."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.counts import Confusion, Evidence, Rows
@@ -20,15 +21,19 @@ from setpoint.inputs import CheckedData, CheckedTable
 from setpoint.program import LinkedGoal, link
 from setpoint.report import (
     LEVEL,
+    Comparison,
     Entry,
     GoalReport,
     against_deployed,
+    compared,
     differences_of_constraints,
+    entries_on,
     heavy_tails,
     report_on,
+    sentence,
     with_deployed,
 )
-from setpoint.search import Found
+from setpoint.search import Found, Frontier, Vary
 
 # --- A candidate, and how several stand -----------------------------------------------------------
 
@@ -266,13 +271,13 @@ class Judge:
     @cached_property
     def _counted(self) -> CheckedData:
         """The rows as they are counted: without those of weight zero."""
-        given = self._inputs
-        tables = {name: table.counted for name, table in given.tables.items()}
+        given = self._inputs.tables
+        tables = {name: table.counted for name, table in given.items()}
         sizes = {
-            name: given.n_rows[name] if t.weight is None else int(np.count_nonzero(t.weight))
-            for name, t in given.tables.items()
+            name: n if (weight := given[name].weight) is None else int(np.count_nonzero(weight))
+            for name, n in self._inputs.n_rows.items()
         }
-        return replace(given, tables=tables, n_rows=sizes, decide_on=(), codebook=None)
+        return replace(self._inputs, tables=tables, n_rows=sizes, decide_on=(), codebook=None)
 
     @property
     def _table(self) -> CheckedTable:
@@ -339,3 +344,210 @@ def widened(entry: Entry, variance: float, level: float) -> Entry:
     low = entry.value - float(np.sqrt((entry.value - entry.low) ** 2 + reach))
     high = entry.value + float(np.sqrt((entry.high - entry.value) ** 2 + reach))
     return replace(entry, low=low, high=high)
+
+
+# --- A model's decisions on some rows, judged by a goal -------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedModel:
+    """A model's decisions on some rows, and what the goal says of them."""
+
+    name: str
+    report: GoalReport
+    seen: CheckedData
+    codes: Codes
+    shares: Mapping[str | None, NDArray[Any]]
+    raw: Mapping[str | None, Floats]
+    why: str
+    """Why there is no frontier; "" where there is one."""
+    seen_by: Callable[[Goal], CheckedData]
+    """The rows, as a goal refers to them that may have one constraint more."""
+    trace: Callable[[Goal, Evidence, Vary], Frontier]
+
+    @property
+    def scores(self) -> Floats | None:
+        """One score a row, where the model goes by one."""
+        return None if self.why else self.raw[None]
+
+    def stands(self, goal: Goal, vary: int) -> tuple[tuple[float, float], Frontier | str]:
+        """The moving side and the objective, NaN if not counted; the frontier, or why none is."""
+        seen = self.seen if goal == self.seen.goal else self.seen_by(goal)
+        linked = link(goal, seen.rows.codebook)
+        entries = entries_on(linked, seen.confusion(self.shares), None, checked=False)
+        x, y = (
+            np.nan if e.value is None else float(e.value) for e in (entries[1 + vary], entries[0])
+        )
+        if self.why:
+            return (x, y), self.why
+        try:
+            evidence = seen.evidence({one: self.raw[one] for one in seen.tables})
+            return (x, y), self.trace(goal, evidence, vary)
+        except ValueError as error:  # a shape that no method takes, or no rule meets the others
+            return (x, y), str(error).rstrip(".")
+
+
+# --- Which of two models serves a goal better: by its objective -----------------------------------
+
+
+BETTER, WORSE = "shown to be better", "shown to be worse"
+
+TODAY, CANDIDATE = "the model of today", "the candidate"
+"""What the two are called that have no names."""
+
+_IS: dict[str | None, str | None] = {SHOWN: BETTER, FAILS: WORSE, OPEN: OPEN, None: None}
+_DOUBT = {SHOWN: 0, OPEN: 1, None: 1, FAILS: 2}
+
+
+@dataclass(frozen=True)
+class Part:
+    """The objective or a constraint, of two models."""
+
+    today: Entry
+    candidate: Entry
+    difference: Entry | None
+    side: Expression
+    rows_needed: int | None = None
+
+    @property
+    def verdict(self) -> str | None:
+        """What the difference shows of the candidate; None where it is not known."""
+        return _IS[shown_by(self.difference)]
+
+
+def which_is_better(
+    today: GoalReport,
+    candidate: GoalReport,
+    parts: Sequence[Part],
+    changed: float,
+    names: tuple[str, str] = (TODAY, CANDIDATE),
+) -> tuple[str, str]:
+    """What the rows show of the candidate, and why."""
+    old, new, (first, second) = today.verdict, candidate.verdict, names
+    gain, name = parts[0].verdict, parts[0].today.text
+    if {old, new} == {SHOWN, FAILS}:
+        ahead, behind = (second, first) if new == SHOWN else (first, second)
+        why = f"{ahead} is shown to meet the goal, and {behind} is shown to fail it"
+        return BETTER if new == SHOWN else WORSE, f"{sentence(why)}."
+    ahead, known = (second, candidate) if gain == BETTER else (first, today)
+    more = f"; by {name} {second} is {gain}" if gain in (BETTER, WORSE) else ""
+    its = f"Its {name}" if second == CANDIDATE else f"The {name} of {second}"
+    seen, doubted = known.counts.seen, less_sure(parts, gain == BETTER)
+    share = f"{100 * seen:.3g} % of these rows"
+    for holds, why in (
+        (old == new == FAILS, f"Both models are shown to fail the goal{more}."),
+        (changed == 0.0, "Both models decide every row alike."),
+        (gain is None, f"The difference in {name} was not measured on these rows."),
+        (gain == OPEN, f"The difference in {name} is too close to call."),
+        (seen > 0.0, f"{share} are rows of the fit of {ahead}, which flatter it."),
+        (doubted, f"{its} is {gain}, but {doubted} is less sure to hold for {ahead}."),
+    ):  # fmt: skip
+        if holds:
+            return OPEN, why
+    assert gain is not None
+    more = ", and every constraint holds as surely" if len(parts) > 1 and gain == BETTER else ""
+    return gain, f"{its} is {gain}{more}."
+
+
+def less_sure(parts: Sequence[Part], ahead: bool) -> str:
+    """The constraint that holds less surely for the one ahead than for the other; "" if none."""
+    for part in parts[1:]:
+        verdicts = part.candidate.verdict, part.today.verdict
+        one, other = verdicts if ahead else verdicts[::-1]
+        worse = part.verdict == (WORSE if ahead else BETTER)
+        if _DOUBT[one] > _DOUBT[other] or (one != SHOWN and worse):
+            return part.today.text
+    return ""
+
+
+# --- Two models on the same rows: the difference of each part of the goal -------------------------
+
+
+_MOST_GROUPS = 40
+
+
+@dataclass(frozen=True)
+class ChangedGroup:
+    """What changes in one group."""
+
+    column: str
+    value: Any
+    changes: Comparison
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A model against the one that is in use, on the same rows."""
+
+    today: str
+    candidate: str
+    parts: Sequence[Part]
+    changes: Comparison
+    groups: Sequence[ChangedGroup]
+    verdict: str
+    why: str
+    level: float
+
+    @property
+    def rows_needed(self) -> int | None:
+        """About how many rows like these would show a difference of the objective."""
+        return self.parts[0].rows_needed
+
+
+def pair_of(
+    goal: Goal,
+    today: JudgedModel,
+    candidate: JudgedModel,
+    *,
+    apart: bool,
+    level: float,
+    names: tuple[str, str],
+) -> Pair:
+    """Compare two models that were judged on the same rows."""
+    # Pairs are those of decisions as they are made: against the other model's.
+    table = replace(candidate.seen.tables[None], deployed=today.codes)
+    shares = candidate.shares[None]
+    labels = candidate.seen.classes.labels
+    changes = against_deployed(goal, labels, table, shares, level=level)
+    assert changes is not None
+    if apart and replace(goal, constraints=()).needs.baseline:
+        changes = replace(changes, objective=None, difference=None)
+    bounds = differences_of_constraints(goal, labels, table, shares, level)
+    gains, texts = (
+        [changes.difference, *bounds],
+        [goal.objective, *(c.lhs for c in goal.constraints)],
+    )
+    one, other = today.report, candidate.report
+    parts = [
+        Part(a, b, gain, side, _rows_needed(gain, other.counts.n_rows))
+        for a, b, gain, side in zip(one.entries, other.entries, gains, texts, strict=True)
+    ]
+    verdict, why = which_is_better(one, other, parts, changes.changed, names)
+    groups = _groups(goal, table, shares)
+    return Pair(today.name, candidate.name, parts, changes, groups, verdict, why, level)
+
+
+def _rows_needed(gain: Entry | None, n_rows: int) -> int | None:
+    """How many rows like these would show a difference as large as this one."""
+    if gain is None or not gain.value or gain.low is None or gain.high is None:
+        return None
+    # An interval shrinks with the root of the number of rows.
+    past = gain.low if gain.value > 0.0 else gain.high
+    times = ((past - gain.value) / gain.value) ** 2
+    return math.ceil(times * n_rows) if times > 1.0 else None
+
+
+def _groups(goal: Goal, table: CheckedTable, shares: Any) -> list[ChangedGroup]:
+    """The decisions that change, in each group of the columns that the goal names."""
+    assert table.deployed is not None
+    out = []
+    for name in sorted(goal.needs.columns.get(None, {})):
+        values = table.columns[name].values
+        for value in sorted(set(values.tolist()), key=str)[:_MOST_GROUPS]:
+            rows = np.flatnonzero(values == value)
+            weight = None if table.weight is None else table.weight[rows]
+            if weight is not None and not weight.any():
+                continue
+            changes = compared(table.labels[rows], table.deployed[rows], shares[rows], weight)
+            out.append(ChangedGroup(name, value, changes))
+    return out

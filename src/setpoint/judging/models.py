@@ -1,19 +1,22 @@
-"""Whether models can be compared: whether they decide among the same classes."""
+"""Models compared by a goal on the same rows: which serves it better, and which rows change."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.array_types import Codes, Floats
+from setpoint.counts import Evidence
 from setpoint.errors import GoalError, InputError, InputTypeError, SetpointError
 from setpoint.estimators import GoalClassifier
 from setpoint.goals import Constraint, Expression, Goal, as_goal
 from setpoint.inputs import (
+    CheckedData,
     ClassOrder,
     Deployed,
     GivenRows,
@@ -21,12 +24,14 @@ from setpoint.inputs import (
     aligned,
     classes_of,
     finite_scores,
+    index_of,
     one_score,
     union_of,
 )
-from setpoint.judging.pairs import JudgedModel, judged_classifier, judged_decisions
-from setpoint.judging.result import ModelComparison, comparison_of
-from setpoint.search import vary_of
+from setpoint.judging.judge import CANDIDATE, TODAY, JudgedModel, pair_of, report_of
+from setpoint.judging.result import ModelComparison
+from setpoint.report import LEVEL, fitted_on
+from setpoint.search import Frontier, Vary, frontier_exact, vary_of
 
 
 def check_matching(models: Mapping[str, Any]) -> None:
@@ -283,24 +288,19 @@ def _decided(
     sides: Any,
 ) -> tuple[Codes, Any]:
     """The class that a model decides for each row; its scores, if it is of this library."""
-    where, raw = f"models[{name!r}]", None
-    if not hasattr(model, "predict"):
-        found = Deployed.of(model)
-        assert found is not None
-        return found.codes(classes, X, n_rows, where), raw
+    where, raw, decides = f"models[{name!r}]", None, Deployed.of(model)
+    assert decides is not None
     try:
         if isinstance(model, GoalClassifier):
             raw = model._scores(X)
-            labels = model._decided(X, raw, sides)
-        else:
-            labels = model.predict(X)
+            decides = Deployed(model._decided(X, raw, sides))
+        return decides.codes(classes, X, n_rows, where), raw
     except NotFittedError:
         raise _unfitted(f"`{where}`", model) from None
     except SetpointError:
         raise
     except (ValueError, TypeError, KeyError) as error:
         raise InputError(f"`{where}` cannot decide these rows: {error}") from error
-    return Deployed(labels).codes(classes, None, n_rows, where), raw
 
 
 def _scores(name: str, model: Any, classes: ClassOrder, X: Any) -> Floats | None:
@@ -313,3 +313,130 @@ def _scores(name: str, model: Any, classes: ClassOrder, X: Any) -> Floats | None
             scores = one_score(found, classes, f"models[{name!r}]")
             return -scores if found.ndim == 1 and classes.positive_first else scores
     return None
+
+
+# --- A model judged on rows with labels -----------------------------------------------------------
+
+
+_NO_SCORE = "it decides by several scores, and a frontier is that of one"
+_ONLY_DECISIONS = "only its decisions are known"
+
+
+def judged_classifier(
+    name: str,
+    clf: GoalClassifier,
+    goal: Goal,
+    rows: Mapping[str, Any],
+    known: Mapping[str | None, Floats],
+) -> JudgedModel:
+    """A fitted classifier of this library, judged on rows with labels."""
+    report, seen, raw, shares = clf._evaluated(goal, rows, known)
+    cuts = len(seen.classes.labels) == 2 and raw[None].ndim == 1
+    decided = clf._decided(rows["X"], raw[None], rows.get("sensitive_features"))
+    codes = seen.classes.codes(decided, "predict(X)")
+
+    def trace(wanted: Goal, evidence: Evidence, vary: Vary) -> Frontier:
+        return clf._frontier_on(wanted, evidence, vary, None, getattr(clf, "randomized", False))
+
+    return JudgedModel(
+        name, report, seen, codes, shares, raw, "" if cuts else _NO_SCORE,
+        lambda wanted: clf._seen(wanted, **rows)[1], trace,
+    )  # fmt: skip
+
+
+def judged_decisions(
+    name: str,
+    codes: Codes,
+    scores: Floats | None,
+    goal: Goal,
+    classes: ClassOrder,
+    rows: GivenRows,
+) -> JudgedModel:
+    """Decisions of any other model, judged on rows with labels."""
+
+    def seen_by(wanted: Goal) -> CheckedData:
+        return CheckedData.check(wanted, classes, {None: rows}, None)
+
+    seen, decided = seen_by(goal), dict[str | None, Codes]({None: codes})
+    raw: dict[str | None, Floats] = {} if scores is None else {None: scores}
+    why = _ONLY_DECISIONS if scores is None else ""
+    report = report_of(goal, seen, decided)[0]
+    return JudgedModel(name, report, seen, codes, decided, raw, why, seen_by, frontier_exact)
+
+
+# --- The rows on which models decide otherwise than the one in use --------------------------------
+
+
+def changed_rows(models: Sequence[JudgedModel], X: Any) -> dict[str, NDArray[Any]]:
+    """The rows that at least one model decides otherwise than the first."""
+    today, others = models[0], models[1:]
+    table, classes = today.seen.tables[None], today.seen.classes
+    moved = np.any([m.codes != today.codes for m in others], axis=0)
+    if table.weight is not None:
+        moved &= table.weight > 0.0
+    rows = np.flatnonzero(moved)
+    labels = classes.sorted[np.array(classes.order)]
+    out: dict[str, NDArray[Any]] = {"row": rows}
+    index = index_of(X)
+    if index is not None:
+        out["index"] = np.asarray(index)[rows]
+    true = table.labels[rows]
+    out["true"] = labels[true]
+    if table.weight is not None:
+        out["weight"] = table.weight[rows]
+    out |= {f"decision_{m.name}": labels[m.codes[rows]] for m in models}
+    out |= {f"score_{m.name}": m.scores[rows] for m in models if m.scores is not None}
+    before = today.codes[rows]
+    for m in others:
+        after = m.codes[rows]
+        kinds = [before == after, after == true, before == true]
+        out[f"change_{m.name}"] = np.select(kinds, ["none", "win", "loss"], "other")
+    return out
+
+
+# --- The comparison of models that were judged on the same rows -----------------------------------
+
+
+_BY_SHARE = "predicted_rate <= 1"
+"""What moves where the goal bounds nothing: the share of rows that is accepted at most."""
+
+
+def comparison_of(
+    goal: Goal,
+    models: Sequence[JudgedModel],
+    X: Any = None,
+    *,
+    vary: bool | Constraint | str = True,
+    apart: bool = False,
+    named: bool = True,
+) -> ModelComparison:
+    """Compare models that were judged on the same rows."""
+    today, others = models[0], models[1:]
+    level = 1.0 - (1.0 - LEVEL) / len(others)
+    pairs = {}
+    for other in others:
+        names = (f"{today.name!r}", f"{other.name!r}") if named else (TODAY, CANDIDATE)
+        pairs[other.name] = pair_of(goal, today, other, apart=apart, level=level, names=names)
+    notes = [
+        f"{m.name} was judged on rows {fitted_on(m.report)}: they flatter it."
+        for m in models
+        if m.report.counts.seen > 0.0
+    ]
+    if today.report.rule.drawn:
+        notes.append(f"{today.name} draws: the others are compared with what it drew here.")
+    frontiers: dict[str, Frontier] = {}
+    points: dict[str, tuple[float, float]] = {}
+    if vary is not False and len(today.seen.classes.labels) == 2:
+        moving: Any = vary if vary is not True else 0 if goal.constraints else _BY_SHARE
+        wanted, place = vary_of(goal, moving)
+        for m in models:
+            points[m.name], found = m.stands(wanted, place)
+            if isinstance(found, Frontier):
+                frontiers[m.name] = found
+            else:
+                notes.append(f"There is no frontier of {m.name}: {found}.")
+    elif vary is not False:
+        notes.append("There are no frontiers: they are those of two classes.")
+    reports = {m.name: m.report for m in models}
+    changed = changed_rows(models, X)
+    return ModelComparison(goal, reports, pairs, changed, frontiers, points, tuple(notes))

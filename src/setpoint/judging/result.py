@@ -10,22 +10,13 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
 from setpoint.errors import InputError
-from setpoint.goals import Constraint, Goal, goal_in_words, in_words
+from setpoint.goals import Goal, goal_in_words, in_words
 from setpoint.inference import OPEN
 from setpoint.inputs import atomic_write
-from setpoint.judging.pairs import (
-    BETTER,
-    CANDIDATE,
-    TODAY,
-    WORSE,
-    ChangedRows,
-    JudgedModel,
-    Pair,
-    Part,
-    changed_rows,
-    pair_of,
-)
+from setpoint.judging.judge import BETTER, WORSE, Pair, Part
 from setpoint.packages import pandas
 from setpoint.report import (
     LEVEL,
@@ -47,7 +38,6 @@ from setpoint.report import (
     as_page,
     as_text,
     bar_on,
-    fitted_on,
     number,
     percent,
     plot_frontier,
@@ -58,7 +48,7 @@ from setpoint.report import (
     shown_bound,
     unit_of,
 )
-from setpoint.search import Frontier, vary_of
+from setpoint.search import Frontier
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -287,9 +277,6 @@ def _rows(found: ModelComparison) -> Chapter:
 
 # --- What comparing models found: who is better, by how much --------------------------------------
 
-_BY_SHARE = "predicted_rate <= 1"
-"""What moves where the goal bounds nothing: the share of rows that is accepted at most."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelComparison:
@@ -330,7 +317,7 @@ class ModelComparison:
     goal: Goal
     reports: Mapping[str, GoalReport]
     pairs: Mapping[str, Pair]
-    changed: ChangedRows
+    changed: dict[str, NDArray[Any]]
     frontiers: Mapping[str, Frontier]
     points: Mapping[str, tuple[float, float]]
     notes: tuple[str, ...]
@@ -404,19 +391,18 @@ class ModelComparison:
         """
         rows = []
         for name, report in self.reports.items():
-            pair = self.pairs.get(name)
-            for i, entry in enumerate(report.entries):
-                part = None if pair is None else pair.parts[i]
-                gain = None if part is None else part.difference
+            parts = self.pairs[name].parts if name in self.pairs else [None] * len(report.entries)
+            for i, (entry, part) in enumerate(zip(report.entries, parts, strict=True)):
+                gain = part and part.difference
                 rows.append(
                     {
                         "model": name,
                         "part": "constraint" if i else "objective",
                         **{f.name: getattr(entry, f.name) for f in fields(Entry)},
-                        "difference": None if gain is None else gain.value,
-                        "difference_low": None if gain is None else gain.low,
-                        "difference_high": None if gain is None else gain.high,
-                        "is": None if part is None else part.verdict,
+                        "difference": gain and gain.value,
+                        "difference_low": gain and gain.low,
+                        "difference_high": gain and gain.high,
+                        "is": part and part.verdict,
                     }
                 )
         frame: pd.DataFrame = pandas().DataFrame(rows)
@@ -450,45 +436,3 @@ class ModelComparison:
 
     def _repr_html_(self) -> str:
         return as_notebook(document_of(self))
-
-
-def comparison_of(
-    goal: Goal,
-    models: Sequence[JudgedModel],
-    X: Any = None,
-    *,
-    vary: bool | Constraint | str = True,
-    apart: bool = False,
-    named: bool = True,
-) -> ModelComparison:
-    """Compare models that were judged on the same rows."""
-    today, others = models[0], models[1:]
-    level = 1.0 - (1.0 - LEVEL) / len(others)
-    pairs = {}
-    for other in others:
-        names = (f"{today.name!r}", f"{other.name!r}") if named else (TODAY, CANDIDATE)
-        pairs[other.name] = pair_of(goal, today, other, apart=apart, level=level, names=names)
-    notes = [
-        f"{m.name} was judged on rows {fitted_on(m.report)}: they flatter it."
-        for m in models
-        if m.report.counts.seen > 0.0
-    ]
-    if today.report.rule.drawn:
-        notes.append(f"{today.name} draws: the others are compared with what it drew here.")
-    frontiers: dict[str, Frontier] = {}
-    points: dict[str, tuple[float, float]] = {}
-    if vary is not False and len(today.seen.classes.labels) == 2:
-        moving: Any = vary if vary is not True else 0 if goal.constraints else _BY_SHARE
-        wanted, place = vary_of(goal, moving)
-        for m in models:
-            seen = m.seen if wanted == goal else m.seen_by(wanted)
-            points[m.name], found = m.stands(wanted, seen, place)
-            if isinstance(found, Frontier):
-                frontiers[m.name] = found
-            else:
-                notes.append(f"There is no frontier of {m.name}: {found}.")
-    elif vary is not False:
-        notes.append("There are no frontiers: they are those of two classes.")
-    reports = {m.name: m.report for m in models}
-    changed = changed_rows(models, X)
-    return ModelComparison(goal, reports, pairs, changed, frontiers, points, tuple(notes))
