@@ -327,14 +327,6 @@ def test_scores_in_any_batches_and_of_read_only_rows(monkeypatch):
     assert modules.scores(made, X[:0]).shape == (0,)
 
 
-def test_bytes_that_are_not_weights():
-    made = modules.build("linear", 4, 0)
-    with pytest.raises(ValueError, match="not the weights of a module"):
-        modules.load_bytes(made, b"nothing of the kind")
-    with pytest.raises(ValueError, match="weights of another module"):
-        modules.load_bytes(made, modules.to_bytes(modules.build("linear", 5, 0)))
-
-
 def test_devices():
     assert modules.device_for("cpu") == "cpu"
     assert modules.device_for("auto") in ("cpu", "cuda")

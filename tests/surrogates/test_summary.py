@@ -60,13 +60,6 @@ def test_another_verdict_is_another_report():
     assert searched(adaptive_summary(accepted=False)) != searched()
 
 
-def test_bad_values_are_refused():
-    with pytest.raises(ValueError, match="search is 'gradient' or 'weights', got 'random'"):
-        replace(adaptive_summary(), search="random")
-    with pytest.raises(ValueError, match="a step has 6 weights, and there are 1 surrogates"):
-        replace(adaptive_summary(), surrogates=("hinge",))
-
-
 def test_the_best_step_is_one_of_the_best_path():
     assert adaptive_summary().best_step().used == 31 * 24
     assert adaptive_summary(sense=-1.0).best_step() == adaptive_summary(sense=-1.0).path[-1]

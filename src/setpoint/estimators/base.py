@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, wraps
+from functools import wraps
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, ClassVar, Concatenate, ParamSpec, Protocol, Self, TypeVar, cast
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,24 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from setpoint.blackbox import BlackBox, measured_on, shifted_by
-from setpoint.counts import Evidence
-from setpoint.errors import InputError, warn_caller
+from setpoint.counts import Evidence, counted_rows
+from setpoint.errors import InputError, nearest, warn_caller
 from setpoint.estimators import FitData, given_rows
 from setpoint.estimators.by_rule import DecidesBatches
-from setpoint.estimators.explanation import ExplainsDecisions, explored, require_rows
-from setpoint.explorer import Explorer
+from setpoint.estimators.explanation import ExplainsDecisions
+from setpoint.explorer import (
+    SEVERAL,
+    Explorer,
+    GivenScores,
+    ScoredRows,
+    cautions,
+    check_curve,
+    check_of,
+    explorer_of,
+    joined,
+    names_of,
+    rows_of_fit,
+)
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
     CheckedData,
@@ -52,6 +64,7 @@ from setpoint.report import (
     deferral_points,
     measured_entry,
     operating_points,
+    percent,
     report_on,
     with_deployed,
     with_searched_bounds,
@@ -79,10 +92,6 @@ _INDEXES = frozenset({"KDTree", "BallTree"})
 _DEEPEST = 60
 
 
-class _Hash(Protocol):
-    def update(self, data: Any, /) -> None: ...
-
-
 def fingerprint(*parts: Any) -> str:
     """A digest of what some objects hold.
 
@@ -99,7 +108,7 @@ def fingerprint(*parts: Any) -> str:
     return digest.hexdigest()
 
 
-def _add(digest: _Hash, x: Any, above: tuple[int, ...], depth: int) -> None:
+def _add(digest: Any, x: Any, above: tuple[int, ...], depth: int) -> None:
     """Add an object; one that holds itself ends there."""
     mark = type(x).__name__.encode()
     digest.update(b"\0" + mark)
@@ -108,38 +117,36 @@ def _add(digest: _Hash, x: Any, above: tuple[int, ...], depth: int) -> None:
         return
     if id(x) in above or depth > _DEEPEST or type(x).__name__ in _INDEXES:
         return
-    inside = partial(_add, digest, above=(*above, id(x)), depth=depth + 1)
+    inside: Iterable[Any] = ()
     if isinstance(x, np.ndarray) and x.dtype.names is not None:
-        for name in x.dtype.names:  # what lies between the fields is whatever lay in memory
-            inside(x[name])
+        # What lies between the fields is whatever lay in memory.
+        inside = [x[name] for name in x.dtype.names]
     elif isinstance(x, np.ndarray) and not x.dtype.hasobject:
         digest.update(f"{x.dtype.str}{x.shape}".encode())
         digest.update(np.ascontiguousarray(x).tobytes())
     elif isinstance(x, np.ndarray):
-        for one in x.ravel().tolist():
-            inside(one)
+        inside = x.ravel().tolist()
     elif isinstance(x, np.generic):
-        inside(x.item())
+        inside = [x.item()]
     elif isinstance(x, Mapping):
-        for key in sorted(x, key=str):
-            if key not in _PASSING:
-                inside(str(key))
-                inside(x[key])
+        known = [key for key in sorted(x, key=str) if key not in _PASSING]
+        inside = [part for key in known for part in (str(key), x[key])]
     elif isinstance(x, (set, frozenset)):
-        for one in sorted(x, key=str):
-            inside(one)
+        inside = sorted(x, key=str)
     elif isinstance(x, (list, tuple)):
         digest.update(f"[{len(x)}".encode())
-        for one in x:
-            inside(one)
+        inside = x
     elif isinstance(x, types.FunctionType):
-        inside((x.__qualname__, x.__code__.co_code, x.__defaults__, x.__kwdefaults__))
-        inside([c for c in x.__code__.co_consts if not isinstance(c, types.CodeType)])
-        inside([cell.cell_contents for cell in x.__closure__ or ()])
+        consts = [c for c in x.__code__.co_consts if not isinstance(c, types.CodeType)]
+        cells = [cell.cell_contents for cell in x.__closure__ or ()]
+        own = (x.__qualname__, x.__code__.co_code, x.__defaults__, x.__kwdefaults__)
+        inside = [own, consts, cells]
     elif isinstance(x, (type, types.ModuleType, types.BuiltinFunctionType)):
         digest.update(getattr(x, "__qualname__", x.__name__).encode())
     elif not isinstance(x, (np.random.Generator, np.random.RandomState)):
-        inside(_state(x))
+        inside = [_state(x)]
+    for one in inside:
+        _add(digest, one, (*above, id(x)), depth + 1)
 
 
 def _state(x: Any) -> Any:
@@ -154,14 +161,30 @@ def _state(x: Any) -> Any:
         return None
     if isinstance(state, Mapping):
         return {k: v for k, v in state.items() if k != "_sklearn_version"}
-    return (
-        [v for v in state if not isinstance(v, types.GeneratorType)]
-        if isinstance(state, tuple)
-        else state
-    )
+    if isinstance(state, tuple):
+        return [v for v in state if not isinstance(v, types.GeneratorType)]
+    return state
 
 
 # --- The base class of the families' classifiers --------------------------------------------------
+
+
+def require_rows(
+    what: str, X: Any, y: Any, beside: Mapping[str, Any], evidence: Evidence | None
+) -> None:
+    """Refuse to go on without rows, or with a part of them."""
+    if (X is None) != (y is None):
+        raise InputError(f"{what}: `X` and `y` go together")
+    if X is not None:
+        return
+    given = ", ".join(f"`{name}`" for name, value in beside.items() if value is not None)
+    if given:
+        raise InputError(f"{what}: {given} belongs to rows that `X` and `y` give")
+    if evidence is None:
+        raise InputError(
+            f"{what}: the rows that the rule was found on are not available (copies and model "
+            "files do not hold them): give X and y"
+        )
 
 
 Array = NDArray[Any]
@@ -174,6 +197,9 @@ _STORED_WITH_THE_MODEL = frozenset(
 )
 """Attributes that say what a fit found, and not how rows are scored."""
 
+
+_HELD_OUT = 0.3
+"""Of the rows given to explore, where they have to serve for choosing too."""
 
 _OWN_PACKAGES = ("setpoint", "sklearn", "numpy", "scipy", "builtins", "__main__")
 
@@ -479,11 +505,56 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         """
         check_is_fitted(self)
         given = {
-            "sample_weight": sample_weight,
-            "sensitive_features": sensitive_features,
+            "sample_weight": sample_weight, "sensitive_features": sensitive_features,
             "baseline": baseline,
-        }
-        page = explored(self, X, y, by, goal, other_goal, given, check)
+        }  # fmt: skip
+        wanted = _HELD_OUT if check is None else None if check == 0 else check
+        apart, share = check_of(wanted, ("X", "y", *given))
+        goals = [self._goal() if goal is None else as_goal(goal)]
+        goals += [] if other_goal is None else [as_goal(other_goal)]
+        names, both = names_of(by), joined(*goals)
+        evidence = getattr(self, "evidence_", None)
+        require_rows("explore", X, y, given, evidence)
+        if evidence is not None and check is not None:
+            raise InputError(
+                "`check`: the rows of fit are there to choose on, and X and y are those of the "
+                "check; leave it out"
+            )
+        rule, warnings = self.rule_, cautions(both)
+        check_curve(both, len(self.classes_), rule.value_columns, self._defers)
+        if rule.score_columns is not None:
+            raise InputError(SEVERAL)
+
+        def checked(of: str, X: Any, y: Any, **sides: Any) -> GivenScores:
+            rows, inputs = self._seen(both, X, y, **sides)
+            scores, weight = self._scores(X), inputs.tables[None].weight
+            out = GivenScores.of(rows[None], inputs, scores, names, "The rows given to explore.")
+            codes = self._segments(X, sides["sensitive_features"])
+            codes = None if codes is None else codes[counted_rows(weight)]
+            if seen := self._share_seen(X, weight):
+                warnings.append(
+                    f"{of}{percent(seen)} of the rows given were in the fit; they flatter the rule."
+                )
+            return out.decided(rule, codes)
+
+        own: GivenScores | ScoredRows
+        held: GivenScores | float | None = share
+        if evidence is None:
+            own = checked("", X, y, **given)
+            if apart is not None:
+                others = {name: apart.get(name) for name in ("X", "y", *given)}
+                held = checked("The check: ", **others)
+        else:
+            held = None if X is None else checked("The check: ", X, y, **given)
+            own = rows_of_fit(both, evidence, rule)
+            for name in names:
+                if name not in both.needs.columns.get(None, {}):
+                    raise InputError(
+                        "`by`: of the rows of fit the columns that the goal names are kept, not "
+                        f"{name!r} ({nearest(name, both.needs.names)}); setpoint.explore takes "
+                        "scores with any columns"
+                    )
+        page = explorer_of(goals, own, held, held_name="X", rule=rule, warnings=warnings)
         if path is not None:
             page.to_html(path)
         return page

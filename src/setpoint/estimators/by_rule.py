@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,10 +49,6 @@ from setpoint.report import GoalReport
 from setpoint.rules import Rule, segment_in_words
 from setpoint.solvers import ModelResponse
 from setpoint.sources import require_memory
-
-if TYPE_CHECKING:
-    pass
-
 
 # --- Prediction by a fitted rule: scores, segments and draws in, labels out -----------------------
 
@@ -134,10 +130,16 @@ class DecidesByRule(ClassifierMixin, BaseEstimator):
         self, X: Any, scores: NDArray[np.float64], sensitive_features: Any = None
     ) -> Array:
         """Decide rows whose scores are known."""
+        scores, segments, u = self._seen_by_rule(X, scores, sensitive_features)
+        return self._named(self.rule_.decide(scores, segments, u))
+
+    def _seen_by_rule(
+        self, X: Any, scores: NDArray[np.float64], sensitive_features: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64] | None, NDArray[np.float64] | None]:
+        """What the rule looks at of each row: scores with values behind, segments and draws."""
         u = self._draws(X) if self.rule_.randomized else None
         scores = self._beside_values(X, scores, sensitive_features)
-        codes = self.rule_.decide(scores, self._segments(X, sensitive_features), u)
-        return self._named(codes)
+        return scores, self._segments(X, sensitive_features), u
 
     def decision_distribution(self, X: Any, *, sensitive_features: Any = None) -> Array:
         """The probability with which the rule decides each class.
@@ -227,10 +229,8 @@ class DecidesByRule(ClassifierMixin, BaseEstimator):
         if not names:
             return scores
         given = self.sensitive_features if sensitive_features is None else sensitive_features
-        known: dict[str, Column] = {}
-        if given is not None:
-            wanted = [name for name in names if not in_frame(X, name)]
-            known = _columns(X, given, numbers=wanted)
+        wanted = [name for name in names if not in_frame(X, name)]
+        known = {} if given is None else _columns(X, given, numbers=wanted)
         found = number_columns(dict.fromkeys(names, False), known, X, who="the rule looks at")
         return side_by_side(scores, [found[name].values for name in names])
 
@@ -246,10 +246,8 @@ class DecidesByRule(ClassifierMixin, BaseEstimator):
                 f"the rule looks at {list(names)}: pass `sensitive_features`, or name columns of X "
                 "in the constructor"
             )
-        missing = self._answers.unknown_group == "largest"
-        columns = _columns(
-            X, given, wanted=names, free=names, missing=missing, who="the rule looks at"
-        )
+        who, missing = "the rule looks at", self._answers.unknown_group == "largest"
+        columns = _columns(X, given, wanted=names, free=names, missing=missing, who=who)
         codes = self.rule_.segment_codes(columns)
         unseen = codes < 0  # a missing group is one of them
         if not unseen.any():
@@ -259,11 +257,10 @@ class DecidesByRule(ClassifierMixin, BaseEstimator):
         group = segment_in_words(tuple(row.items()))
         known = [segment_in_words(key) for key in self.rule_.segment_keys]
         message = f"{int(unseen.sum())} rows are of a group that fit did not see, as {group} "
-        if self._answers.unknown_group == "raise":
+        if not missing:
             raise GoalError(
-                f"{message}in row {first} (it saw {listed(known)}); "
-                "`unknown_group='largest'` decides them by the rule of the "
-                "largest group"
+                f"{message}in row {first} (it saw {listed(known)}); `unknown_group='largest'` "
+                "decides them by the rule of the largest group"
             )
         warn_caller(
             f"{message}in row {first}; they are decided by the rule for "
@@ -280,12 +277,10 @@ class DecidesByRule(ClassifierMixin, BaseEstimator):
         looks = set(self.goal_report_.rule.decides_on)
         for names, groups in guarantee.groups:
             given = self.sensitive_features if sensitive_features is None else sensitive_features
-            if looks.issuperset(names):
-                continue  # the rule itself refuses them
             if given is None and all(in_frame(X, name) for name in names):
                 given = list(names)
-            if given is None:
-                continue
+            if given is None or looks.issuperset(names):
+                continue  # not there, or the rule itself refuses them
             who = "the promise is about groups by"
             columns = _columns(X, given, wanted=names, free=names, missing=True, who=who)
             rows = list(zip(*(columns[name].values.tolist() for name in names), strict=True))
@@ -340,10 +335,9 @@ class DecidesByRule(ClassifierMixin, BaseEstimator):
     def _draws(self, X: Any) -> NDArray[np.float64]:
         """One uniform number a row; see `draw`."""
         found = self._draws_of(X, self.draw_key_, self.draw_columns_)
-        if found is not None:
-            return found
         seed = None if self.random_state is None else self.draw_key_
-        return np.random.default_rng(seed).random(int(_num_samples(X)))
+        rng = np.random.default_rng(seed)
+        return rng.random(int(_num_samples(X))) if found is None else found
 
     def _draws_of(self, X: Any, key: int, names: list[str] | None) -> NDArray[np.float64] | None:
         """Draws that the rows' content settles; None where they are drawn anew each time."""
@@ -385,12 +379,13 @@ def _columns(X: Any, given: Any, **how: Any) -> dict[str, Column]:
 # --- How many rows a batch has room for, in all or in each group ----------------------------------
 
 
-def check_at_most(at_most: Any, grouped: bool) -> None:
-    """Refuse what is not a number of rows, or a dict of them, before any work.
+def check_at_most(at_most: Any, grouped: bool) -> dict[str, int]:
+    """The numbers of rows by what messages call them; refuses anything else before any work.
 
     Examples
     --------
     >>> check_at_most({"north": 20, "south": 5}, grouped=True)
+    {"at_most['north']": 20, "at_most['south']": 5}
     """
     if not isinstance(at_most, Mapping):
         numbers = {"at_most": at_most}
@@ -406,6 +401,7 @@ def check_at_most(at_most: Any, grouped: bool) -> None:
     for name, most in numbers.items():
         if not (is_integer(most) and most >= 1):
             raise InputError(f"`{name}` is a whole number of rows, 1 or more, got {most!r}")
+    return numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -426,11 +422,8 @@ class Capacity:
     @classmethod
     def of(cls, at_most: Any, n_rows: int, by: Any = None) -> Capacity:
         """The room that was asked for, checked against the rows."""
-        check_at_most(at_most, by is not None)
-        each = at_most if isinstance(at_most, Mapping) else {None: at_most}
-        for group, most in each.items():
+        for name, most in check_at_most(at_most, by is not None).items():
             if most > n_rows:
-                name = f"at_most[{group!r}]" if isinstance(at_most, Mapping) else "at_most"
                 raise InputError(
                     f"`{name}` is {most}, and the batch has {n_rows} rows: there is room for all "
                     "of them, which needs no bound"
@@ -438,17 +431,16 @@ class Capacity:
         if by is None:
             return cls(np.array([at_most]), np.zeros(n_rows, dtype=np.int64))
         levels, groups = _groups(by, n_rows)
-        if not isinstance(at_most, Mapping):
-            return cls(np.full(len(levels), at_most), groups)
-        absent = [level for level in levels if level not in at_most]
+        each = at_most if isinstance(at_most, Mapping) else dict.fromkeys(levels, at_most)
+        absent = [level for level in levels if level not in each]
         if absent:
             places = [levels.index(level) for level in absent]
             raise InputError(
                 f"`at_most` has no number for {listed([repr(level) for level in absent])}, of "
                 f"which the batch has {int(np.isin(groups, places).sum())} rows "
-                f"({nearest(absent[0], at_most)})"
+                f"({nearest(absent[0], each)})"
             )
-        return cls(np.array([at_most[level] for level in levels]), groups)
+        return cls(np.array([each[level] for level in levels]), groups)
 
     def exceeded(self, accepted: Bools) -> bool:
         """Whether more rows are accepted than there is room for."""
@@ -458,25 +450,18 @@ class Capacity:
     def best(self, accepted: Bools, keys: Sequence[Floats], draws: Callable[[], Floats]) -> Bools:
         """Those of the rows accepted that there is room for."""
         rows = np.flatnonzero(accepted)
-        groups = self.groups[rows]
-        sort_by = [-key[rows] for key in keys]
-        order, place = self._ranked(groups, sort_by)
-        border = place == self.most[groups[order]]  # the first of each group that is left out
+        groups, sort_by = self.groups[rows], [-key[rows] for key in keys]
+        sizes = np.bincount(groups, minlength=len(self.most))
+        in_order = np.sort(groups)  # rows group by group, low keys first
+        place = np.arange(len(rows)) - (np.cumsum(sizes) - sizes)[in_order]
+        order = np.lexsort((*reversed(sort_by), groups))
+        border = place == self.most[in_order]  # the first of each group that is left out
         last, first = order[np.flatnonzero(border) - 1], order[border]
         if np.all([key[last] == key[first] for key in sort_by], axis=0).any():  # a tie
-            order, place = self._ranked(groups, [*sort_by, draws()[rows]])
+            order = np.lexsort((draws()[rows], *reversed(sort_by), groups))
         kept = np.zeros(len(accepted), dtype=np.bool_)
-        kept[rows[order[place < self.most[groups[order]]]]] = True
+        kept[rows[order[place < self.most[in_order]]]] = True
         return kept
-
-    def _ranked(
-        self, groups: NDArray[np.int64], keys: Sequence[Floats]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rows group by group, low keys first, and the place of each in its group."""
-        order = np.lexsort((*reversed(keys), groups))
-        sizes = np.bincount(groups, minlength=len(self.most))
-        starts = np.cumsum(sizes) - sizes
-        return order, np.arange(len(order)) - starts[groups[order]]
 
 
 def _groups(by: Any, n_rows: int) -> tuple[list[Any], NDArray[np.int64]]:
@@ -621,10 +606,8 @@ class DecidesBatches(DecidesByRule):
                 f"the best rows of a batch are found among all of them, in memory, and `X` is "
                 f"{described(X)}: pass its rows as a frame or an array"
             )
-        if isinstance(by, str):
-            by = _column_named(by, X, sensitive_features)
-        else:
-            by = aligned(by, X, "by")
+        named = isinstance(by, str)
+        by = _column_named(by, X, sensitive_features) if named else aligned(by, X, "by")
         return Capacity.of(at_most, int(_num_samples(X)), by)
 
     def _row_hash(self, X: Any) -> NDArray[np.float64]:
@@ -645,13 +628,12 @@ class DecidesBatches(DecidesByRule):
 
 def _column_named(name: str, X: Any, sensitive_features: Any) -> Any:
     """A column of what stands beside X, else of X."""
-    if isinstance(sensitive_features, Mapping):
-        beside = sensitive_features
-        if name in beside:
-            return aligned(beside[name], X, "by")
-    elif not isinstance(sensitive_features, (str, list, tuple)):
-        frame = None if sensitive_features is None else frame_of(sensitive_features, "by")
+    given = sensitive_features
+    if isinstance(given, Mapping):
+        if name in given:
+            return aligned(given[name], X, "by")
+    elif given is not None and not isinstance(given, (str, list, tuple)):
+        frame = frame_of(given, "by")
         if frame is not None and name in frame.columns:
-            given = aligned(sensitive_features, X, "sensitive_features")
-            return column_of(given, name, "by")
+            return column_of(aligned(given, X, "sensitive_features"), name, "by")
     return column_of(X, name, "by")

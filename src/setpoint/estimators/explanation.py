@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, overload
@@ -11,27 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from setpoint.counts import Evidence, counted_rows
 from setpoint.errors import (
-    InputError,
     InputTypeError,
-    nearest,
 )
 from setpoint.estimators.by_rule import DecidesByRule
-from setpoint.explorer import (
-    SEVERAL,
-    Explorer,
-    GivenScores,
-    ScoredRows,
-    cautions,
-    check_curve,
-    check_of,
-    explorer_of,
-    joined,
-    names_of,
-    rows_of_fit,
-)
-from setpoint.goals import as_goal, column_in_words, value_in_words
+from setpoint.goals import column_in_words, value_in_words
 from setpoint.inputs import (
     described,
 )
@@ -41,9 +25,6 @@ from setpoint.rules import Band, PerSegment, Rule, Threshold, segment_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from setpoint.estimators.base import GoalClassifier
-    from setpoint.rules import Rule
 
 
 _SHOWN = 20
@@ -124,32 +105,25 @@ class ExplainedRow:
         return done
 
     def _placed(self) -> str:
-        """Where the score lies."""
+        """Where the score lies, of which rows that is said, and how far from its only cut-off."""
         score, cut = _apart(self.score, self.cut_off)
         of = "" if self.score_of is None else f" of {value_in_words(self.score_of)}"
-        if self.cut_off is None:
-            return f"Its {self.score_is}{of} is {score}{self._where()}."
-        return f"Its {self.score_is}{of} {score} {self._lies(cut)}{self._where()}{self._by()}."
-
-    def _lies(self, cut: str) -> str:
-        assert self.change is not None
-        if self.change == 0.0:
-            return f"is the cut-off {cut} itself"
-        if self.stays_from is not None and self.stays_to is not None:
-            low, high = _apart(self.stays_from, self.stays_to)
-            return f"lies between {low} and {high}, the cut-offs"
-        return f"is {'at least' if self.change < 0.0 else 'below'} {cut}, the cut-off"
-
-    def _where(self) -> str:
         asked = [f"{column_in_words(c)} = {x:.6g}" for c, x in (self.values or {}).items()]
         parts = ", ".join([*([self.segment] if self.segment else []), *asked])
-        draw = " with its draw" if self.by_draw and self.cut_off is not None else ""
-        return (f" for {parts}" if parts else "") + draw
-
-    def _by(self) -> str:
-        """How far the score lies from its only cut-off."""
-        between = self.stays_from is not None and self.stays_to is not None
-        return f", by {abs(self.change):.4g}" if self.change and not between else ""
+        where = f" for {parts}" if parts else ""
+        if self.cut_off is None or self.change is None:
+            return f"Its {self.score_is}{of} is {score}{where}."
+        by = ""
+        if self.change == 0.0:
+            lies = f"is the cut-off {cut} itself"
+        elif self.stays_from is not None and self.stays_to is not None:
+            low, high = _apart(self.stays_from, self.stays_to)
+            lies = f"lies between {low} and {high}, the cut-offs"
+        else:
+            lies = f"is {'at least' if self.change < 0.0 else 'below'} {cut}, the cut-off"
+            by = f", by {abs(self.change):.4g}"
+        draw = " with its draw" if self.by_draw else ""
+        return f"Its {self.score_is}{of} {score} {lies}{where}{draw}{by}."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -265,14 +239,10 @@ class Explanation:
         return (f"{left:,} more rows are in to_frame().",) if left > 0 else ()
 
 
-def _cells(row: ExplainedRow) -> Iterator[str]:
-    yield str(row.row)
-    yield value_in_words(row.decision)
-    score, cut = _apart(row.score, row.cut_off)
-    yield score
-    yield cut
-    yield "" if row.change is None else f"{row.change:+.4g}"
-    yield row.segment
+def _cells(row: ExplainedRow) -> tuple[str, ...]:
+    change = "" if row.change is None else f"{row.change:+.4g}"
+    where = _apart(row.score, row.cut_off)
+    return str(row.row), value_in_words(row.decision), *where, change, row.segment
 
 
 def _apart(one: float, two: float | None) -> tuple[str, str]:
@@ -342,9 +312,7 @@ certified on new rows; this is said of all rows together, not of a single one.
                 "rows as a frame or an array"
             )
         rule = self.rule_
-        scores = self._beside_values(X, self._scores(X), sensitive_features)
-        segments = self._segments(X, sensitive_features)
-        u = self._draws(X) if rule.randomized else None
+        scores, segments, u = self._seen_by_rule(X, self._scores(X), sensitive_features)
         n = 1 if scores.ndim == 1 else scores.shape[1] - len(rule.value_columns)
         decided = rule.decide(scores, segments, u)
         answers = self._named(np.arange(rule.n_classes)).tolist()
@@ -379,10 +347,8 @@ def _rows(
     here = np.arange(len(scores))
     chances = rule.distribution(scores, segments)[here, decided].tolist()
     column, s, n = np.zeros_like(here), scores, 1
-    below = above = np.full(len(scores), np.nan)
-    if scores.ndim == 1:
-        below, above = _cut_offs(rule, decided, scores, segments, u)
-    else:
+    below, above = _cut_offs(rule, decided, scores, segments, u)
+    if scores.ndim == 2:
         n = scores.shape[1] - len(rule.value_columns)
         own = n in (rule.n_classes, rule.n_classes - 1)  # one for each class but deferred rows
         top = scores[:, :n].argmax(axis=1)
@@ -392,7 +358,8 @@ def _rows(
         up = np.isnan(below) | (~np.isnan(above) & ~(s - below < above - s))
         at = np.where(up, above, below)
         change = np.where(np.isnan(at), np.nan, at - s)
-    columns = [_plain(x) for x in (at, change, below, above)]
+    numbers = np.stack([at, change, below, above])
+    columns = np.where(np.isnan(numbers), None, numbers).tolist()  # type: ignore[call-overload]
     score_is = "probability" if rule.value_columns and _are_posteriors(scores, n) else "score"
     out = []
     for i, (answer, cut, far, low, high) in enumerate(zip(decided.tolist(), *columns, strict=True)):
@@ -429,13 +396,14 @@ def _cut_offs(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The nearest cut-offs below and above at which the decision is another, NaN: none."""
     below, above = np.full((2, len(s)), np.nan)
-    for code in [0] if segments is None else np.unique(segments).tolist():
-        rows = np.arange(len(s)) if segments is None else np.flatnonzero(segments == code)
+    known = np.zeros(len(s), np.int64) if segments is None else segments
+    for code in np.unique(known).tolist() if s.ndim == 1 else []:
+        rows = np.flatnonzero(known == code)
         edges = np.unique(_edges(rule, code))
         edges = edges[np.isfinite(edges)]
         # step k lies from edges[k - 1] on; the lowest has no start
         there = np.searchsorted(edges, s[rows], side="right")
-        codes = None if segments is None else segments[rows]
+        codes = None if segments is None else known[rows]
         draws = None if u is None else u[rows]
         starts = [np.full(len(rows), start) for start in (-np.inf, *edges)]
         other = [rule.decide(x, codes, draws) != decided[rows] for x in starts]
@@ -455,104 +423,3 @@ def _edges(rule: Rule, code: int) -> list[float]:
     if isinstance(rule, PerSegment):
         return _edges(rule.rules[code], code)
     return [x for part in rule.children for x in _edges(part, code)]
-
-
-def _plain(numbers: NDArray[np.float64]) -> list[float | None]:
-    """Numbers as Python has them; None for NaN."""
-    return [None if np.isnan(x) else x for x in numbers.tolist()]
-
-
-# --- Prediction by a fitted rule: scores, segments and draws in, labels out -----------------------
-
-
-# --- The rows that a rule was found on, or others in their place ----------------------------------
-
-
-def require_rows(
-    what: str, X: Any, y: Any, beside: Mapping[str, Any], evidence: Evidence | None
-) -> None:
-    """Refuse to go on without rows, or with a part of them."""
-    if (X is None) != (y is None):
-        raise InputError(f"{what}: `X` and `y` go together")
-    if X is not None:
-        return
-    given = ", ".join(f"`{name}`" for name, value in beside.items() if value is not None)
-    if given:
-        raise InputError(f"{what}: {given} belongs to rows that `X` and `y` give")
-    if evidence is None:
-        raise InputError(
-            f"{what}: the rows that the rule was found on are not available (copies and model "
-            "files do not hold them): give X and y"
-        )
-
-
-# --- The explorer of a fitted classifier: chosen on out-of-fold scores ----------------------------
-
-
-_SHARE = 0.3
-"""Of the rows given, held out where they have to serve for choosing too."""
-
-_OF_CHECK = ("X", "y", "sample_weight", "sensitive_features", "baseline")
-
-
-def explored(
-    classifier: GoalClassifier,
-    X: Any,
-    y: Any,
-    by: str | Sequence[str] | None,
-    goal: Any,
-    other_goal: Any,
-    given: Mapping[str, Any],
-    check: Any = None,
-) -> Explorer:
-    """See :meth:`setpoint.estimators.base.GoalClassifier.explore`."""
-    wanted = _SHARE if check is None else None if check == 0 else check
-    apart, share = check_of(wanted, _OF_CHECK)
-    goals = [classifier._goal() if goal is None else as_goal(goal)]
-    if other_goal is not None:
-        goals.append(as_goal(other_goal))
-    names, both = names_of(by), joined(*goals)
-    evidence = getattr(classifier, "evidence_", None)
-    require_rows("explore", X, y, given, evidence)
-    if evidence is not None and check is not None:
-        raise InputError(
-            "`check`: the rows of fit are there to choose on, and X and y are those of the check; "
-            "leave it out"
-        )
-    rule, warnings = classifier.rule_, cautions(both)
-    check_curve(both, len(classifier.classes_), rule.value_columns, classifier._defers)
-    if rule.score_columns is not None:
-        raise InputError(SEVERAL)
-
-    def checked(of: str, X: Any, y: Any, **sides: Any) -> GivenScores:
-        rows, inputs = classifier._seen(both, X, y, **sides)
-        scores = classifier._scores(X)
-        out = GivenScores.of(rows[None], inputs, scores, names, "The rows given to explore.")
-        weight = inputs.tables[None].weight
-        codes = classifier._segments(X, sides["sensitive_features"])
-        codes = None if codes is None else codes[counted_rows(weight)]
-        if seen := classifier._share_seen(X, weight):
-            warnings.append(
-                f"{of}{percent(seen)} of the rows given were in the fit; they flatter the rule."
-            )
-        return out.decided(rule, codes)
-
-    own: GivenScores | ScoredRows
-    held: GivenScores | float | None = None
-    if evidence is None:
-        own = checked("", X, y, **given)
-        held = share
-        if apart is not None:
-            held = checked("The check: ", **{name: apart.get(name) for name in ("X", "y", *given)})
-    else:
-        if X is not None:
-            held = checked("The check: ", X, y, **given)
-        own = rows_of_fit(both, evidence, rule)
-        for name in names:
-            if name not in both.needs.columns.get(None, {}):
-                raise InputError(
-                    f"`by`: of the rows of fit the columns that the goal names are kept, not "
-                    f"{name!r} ({nearest(name, both.needs.names)}); setpoint.explore takes scores "
-                    "with any columns"
-                )
-    return explorer_of(goals, own, held, held_name="X", rule=rule, warnings=warnings)

@@ -95,7 +95,8 @@ class Standardized:
         >>> found.transform(np.array([[5.0, 8.0]]))
         array([[3., 1.]])
         """
-        if _is_sparse(X):
+        sparse = bool(issparse(X))
+        if sparse:
             mean = np.zeros(X.shape[1])
             scale = np.asarray(abs(X.tocsr()).max(axis=0).todense(), np.float64).ravel()
         else:
@@ -115,19 +116,16 @@ class Standardized:
 
     def transform(self, X: Any) -> Any:
         """The features, as float64 or CSR; the same numbers in either form."""
-        if _is_sparse(X) and not self.mean.any():
+        sparse = bool(issparse(X))
+        if sparse and not self.mean.any():
             out = csr_matrix(X.multiply(1.0 / self.scale))
             np.clip(out.data, -_FARTHEST, _FARTHEST, out=out.data)
             return out
-        if _is_sparse(X):
+        if sparse:
             X = X.toarray()  # what has a mean is dense without it
         out = np.subtract(X, self.mean, dtype=np.float64)
         out /= self.scale
         return np.clip(out, -_FARTHEST, _FARTHEST, out=out)
-
-
-def _is_sparse(X: Any) -> bool:
-    return bool(issparse(X))
 
 
 def checked_features(estimator: Any, X: Any, reset: bool = False) -> Any:
@@ -148,14 +146,6 @@ def checked_features(estimator: Any, X: Any, reset: bool = False) -> Any:
             f"{error}: `X` holds text; `preprocessor` takes a transformer that makes numbers of "
             "it, such as a ColumnTransformer with OneHotEncoder"
         ) from error
-
-
-def without_column(X: Any, name: str) -> Any:
-    """X without a column, where it has one of that name."""
-    names = column_names(X)
-    if names is None or name not in names:
-        return X
-    return _safe_indexing(X, [n for n in names if n != name], axis=1)
 
 
 def fit_preprocessor(given: Any, rows: CheckedTable, classes: ClassOrder) -> Any:
@@ -333,23 +323,20 @@ def split_scored(
     if whole and monotone_constraints(evidence, tests):
         return evidence, Certification(confidence, lambda _: evidence, table=table), table
     share = confidence.certification_size
+    share = SHARE if share == "auto" else float(share)
     # Of rows sorted by score the same places would be the same ranks in every draw of the data.
-    seeds = [
-        crc32(np.ascontiguousarray(part).tobytes())
-        for part in (evidence.scores, evidence.rows.true)
-    ]
+    whose = (evidence.scores, evidence.rows.true)
+    seeds = [crc32(np.ascontiguousarray(part).tobytes()) for part in whose]
     rng = np.random.default_rng([_SCORED_KEY, *seeds])
-    chosen = split_kinds(
-        evidence.rows.kind, blocks, SHARE if share == "auto" else float(share), rng
-    )
-    first, second = (evidence.take(np.flatnonzero(part)) for part in (~chosen, chosen))
-    parts: list[CheckedTable | None] = [table, table]
-    if table is not None:
-        own = replace(table, X=None).counted
-        mine = chosen[: len(own.labels)]
-        parts = [own.take(np.flatnonzero(mine == side)) for side in (False, True)]
-
-    return first, Certification(confidence, lambda _: second, table=parts[1]), parts[0]
+    chosen = split_kinds(evidence.rows.kind, blocks, share, rng)
+    own = None if table is None else replace(table, X=None).counted
+    sides = []
+    for certify in (False, True):
+        index = np.flatnonzero(chosen == certify)
+        mine = None if own is None else own.take(index[index < len(own.labels)])
+        sides.append((evidence.take(index), mine))
+    (first, rest), (second, tested) = sides
+    return first, Certification(confidence, lambda _: second, table=tested), rest
 
 
 # --- What binary classifiers share that train a model and accept by a score -----------------------
@@ -380,23 +367,6 @@ def linear_scores(X: Any, w: Floats) -> Floats:
     array([10.])
     """
     return np.asarray(X @ w[:-1] + w[-1], np.float64)
-
-
-def check_confidence(classifier: TrainedClassifier) -> None:
-    """Refuse promises that no model of a training can be given."""
-    asked, name = Confidence.of(classifier.confidence), type(classifier).__name__
-    if asked.guarantee == "approximate":
-        raise InputError(
-            f"`confidence`: `guarantee='approximate'` tries rules on cross-validated scores, which "
-            f"{name} has none of: its training looks at the goal itself; leave it out, and rows "
-            "are kept apart that certify"
-        )
-    if asked.for_next is not None:
-        raise InputError(
-            f"`confidence`: `for_next={asked.for_next}` promises the next rows for thresholds of "
-            f"one model, and {name} certifies several models of its training: leave it out, and "
-            "the promise is for the population"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -557,7 +527,19 @@ class TrainedClassifier(SearchParameters, GoalClassifier):
             f"`{FAMILIES['plugin']}` takes such goals",
         )
         super()._check_fit(goal, X, solver)
-        check_confidence(self)
+        asked, name = Confidence.of(self.confidence), type(self).__name__
+        if asked.guarantee == "approximate":
+            raise InputError(
+                f"`confidence`: `guarantee='approximate'` tries rules on cross-validated scores, "
+                f"which {name} has none of: its training looks at the goal itself; leave it out, "
+                "and rows are kept apart that certify"
+            )
+        if asked.for_next is not None:
+            raise InputError(
+                f"`confidence`: `for_next={asked.for_next}` promises the next rows for thresholds "
+                f"of one model, and {name} certifies several models of its training: leave it "
+                "out, and the promise is for the population"
+            )
 
     def _transformed(self, features: Any, X: Any) -> Any:
         """Features as the model takes them, of the rows X."""
@@ -571,8 +553,9 @@ class TrainedClassifier(SearchParameters, GoalClassifier):
         return self._scores_by(self.parameters_, X, self.baseline_column_)
 
     def _features(self, X: Any, column: str | None, reset: bool = False) -> Any:
-        if column is not None:
-            X = without_column(X, column)
+        names = column_names(X)
+        if names is not None and column in names:
+            X = _safe_indexing(X, [n for n in names if n != column], axis=1)
         return checked_features(self, X, reset=reset)
 
     def _classes_for(self, goal: Goal, y: Any, weight: Floats | None) -> ClassOrder:

@@ -9,10 +9,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
@@ -121,11 +123,15 @@ def seeded(*key: int) -> Iterator[None]:
 
 def build(module: str | Callable[..., Any], n_features: int, seed: int) -> torch.nn.Module:
     """A new module, and the same one each time."""
-    needed("torch")
+    torch = needed("torch")
     with seeded(seed):
         made = _made(module, n_features)
         check_output(made, n_features)
-    _check_state(made)
+    if not any(p.requires_grad for p in made.parameters()):
+        raise InputError("`module` has no parameters to train")
+    for name, value in made.state_dict().items():
+        if not isinstance(value, torch.Tensor):
+            raise InputError(f"module keeps {name}, {_describe(value)}: only tensors can be stored")
     return made
 
 
@@ -136,10 +142,8 @@ def _made(module: str | Callable[..., Any], d: int) -> torch.nn.Module:
         return nn.Linear(d, 1)
     if module == "mlp":
         sizes = [d, *_HIDDEN]
-        layers: list[nn.Module] = []
-        for i in range(len(_HIDDEN)):
-            layers += [nn.Linear(sizes[i], sizes[i + 1]), nn.ReLU()]
-        return nn.Sequential(*layers, nn.Linear(sizes[-1], 1))
+        layers = [(nn.Linear(a, b), nn.ReLU()) for a, b in pairwise(sizes)]
+        return nn.Sequential(*(one for pair in layers for one in pair), nn.Linear(sizes[-1], 1))
     if isinstance(module, nn.Module):
         raise InputTypeError(
             f"`module` is a {type(module).__name__} that is made already, and several fits would "
@@ -163,11 +167,9 @@ def _arguments(factory: Callable[..., Any], d: int) -> tuple[int, ...]:
     except ValueError:  # written in C
         return (d,)
     for arguments in ((d,), ()):
-        try:
+        with suppress(TypeError):
             signature.bind(*arguments)
-        except TypeError:
-            continue
-        return arguments
+            return arguments
     raise InputTypeError(
         f"`module` takes {signature}: it is called with the number of features, or with nothing"
     )
@@ -197,16 +199,6 @@ def check_output(module: torch.nn.Module, n_features: int) -> None:
 def _describe(x: Any) -> str:
     shape = getattr(x, "shape", None)
     return f"a {type(x).__name__}" + ("" if shape is None else f" of shape {tuple(shape)}")
-
-
-def _check_state(module: torch.nn.Module) -> None:
-    import torch
-
-    if not any(p.requires_grad for p in module.parameters()):
-        raise InputError("`module` has no parameters to train")
-    for name, value in module.state_dict().items():
-        if not isinstance(value, torch.Tensor):
-            raise InputError(f"module keeps {name}, {_describe(value)}: only tensors can be stored")
 
 
 # ---------------------------------------------------------------------- rows
@@ -272,9 +264,7 @@ def resident(X: Any, like: torch.dtype, device: str) -> Any:
     if n * d * like.itemsize > _RESIDENT * torch.cuda.mem_get_info(where)[0]:
         return X
     out = torch.empty((n, d), dtype=like, device=where)
-    size = rows_at_once(d)
-    for i in range(0, n, size):
-        part = slice(i, min(i + size, n))
+    for part in gen_batches(n, rows_at_once(d)):
         out[part] = as_batch(X, part, like)
     return out
 
@@ -295,21 +285,17 @@ def scores(
     """Logits (n,) in evaluation mode, batch by batch."""
     import torch
 
-    if rows is None:
-        rows = slice(0, X.shape[0])
-    start, stop = (rows.start, rows.stop) if isinstance(rows, slice) else (0, len(rows))
-    batch = rows_at_once(X.shape[1])
-    out = np.empty(stop - start)
+    if isinstance(rows, slice):
+        X, rows = X[rows], None
+    out = np.empty(X.shape[0] if rows is None else len(rows))
     like, was = dtype_of(module), module.training
     module.to(device).eval()
     try:
         with torch.no_grad():
-            for i in range(start, stop, batch):
-                part = slice(i, min(i + batch, stop))
-                some = part if isinstance(rows, slice) else rows[part]
+            for part in gen_batches(len(out), rows_at_once(X.shape[1])):
+                some = part if rows is None else rows[part]
                 z = logits(module, as_batch(X, some, like).to(device))
-                kept = z if like == torch.float64 else z.float()
-                out[part.start - start : part.stop - start] = kept.cpu().numpy()
+                out[part] = (z if like == torch.float64 else z.float()).cpu().numpy()
     finally:
         module.train(was)
     return out
@@ -326,11 +312,7 @@ def pack(tensors: Mapping[str, torch.Tensor]) -> bytes:
 
 def unpack(data: bytes) -> dict[str, torch.Tensor]:
     """Tensors from :func:`pack`."""
-    error = needed("safetensors").SafetensorError
-    try:
-        out: dict[str, torch.Tensor] = needed("safetensors.torch").load(data)
-    except error as why:
-        raise InputError(f"these are not the weights of a module: {why}") from why
+    out: dict[str, torch.Tensor] = needed("safetensors.torch").load(data)
     return out
 
 
@@ -341,11 +323,7 @@ def to_bytes(module: torch.nn.Module) -> bytes:
 
 def load_bytes(module: torch.nn.Module, data: bytes) -> None:
     """Parameters and buffers from :func:`to_bytes` of a module that was made likewise."""
-    state = unpack(data)
-    try:
-        module.load_state_dict(state)
-    except RuntimeError as error:
-        raise InputError(f"these are weights of another module: {error}") from error
+    module.load_state_dict(unpack(data))
 
 
 def module_of(module: Any, state: bytes, n_features: int) -> torch.nn.Module:

@@ -16,7 +16,7 @@ from setpoint.counts import Codebook, Confusion, Stratum
 from setpoint.errors import GoalError, InputError, InputTypeError
 from setpoint.estimators.base import GoalClassifier, fingerprint
 from setpoint.goals import Expression, Goal, Label, Other, as_goal, in_words, require_plain
-from setpoint.guarantees import Bets, Crossing, Increments, Wealth, bets_of, increments_of
+from setpoint.guarantees import Bets, Increments, Wealth, bets_of, increments_of
 from setpoint.inputs import CheckedData, GivenRows, classes_of
 from setpoint.parameters import is_number
 from setpoint.program import link
@@ -188,23 +188,23 @@ class Monitor:
             "Monitor watches decisions of rows that count once each; give `goal` with the "
             "constraints that do, or judge batches by `evaluate`",
         )
+        known = getattr(model, "classes_", None) if classes is None else classes
         if own is not None:
             self._classes = own._classes
+        elif known is None:
+            raise InputTypeError("Monitor: `classes` is missing, all labels that rows may have")
         else:
-            known = getattr(model, "classes_", None) if classes is None else classes
-            if known is None:
-                raise InputTypeError("Monitor: `classes` is missing, all labels that rows may have")
             self._classes = classes_of(known, known, pos_label, "classes", goal=self.goal)
         values = dict(groups or {}) or _groups_of(own)
         strata = _strata(self.goal, values, len(self._classes.labels))
         self.codebook = Codebook.of(self._classes.labels, strata)
-        linked = link(self.goal, self.codebook)
-        confusion = _one_row_each(self.codebook)
-        self.watched: tuple[Increments, ...] = increments_of(linked, confusion)
         n = len(self._classes.labels)
         early = np.zeros((len(strata), n + 1, n), bool)
         early[:, n] = True
-        self._entries = early.size
+        # A labelled row of each stratum and class: what there may be.
+        there = Confusion.of_units(self.codebook, (~early).astype(float))
+        linked = link(self.goal, self.codebook)
+        self.watched: tuple[Increments, ...] = increments_of(linked, there)
         self._early = early.ravel()
         self._bets: Bets = bets_of(self.watched, self._early)
         self._wealth = Wealth.start(self._bets, restart=restart)
@@ -246,13 +246,13 @@ class Monitor:
         if self.model is None:
             raise InputTypeError("this Monitor has no model: update_decisions takes decisions")
         looks: dict[str, Any] = {}
-        own = isinstance(self.model, GoalClassifier)
-        if own and sensitive_features is None:
-            sensitive_features = self.model.sensitive_features
-        if own and baseline is None and self.goal.needs.baseline:
-            baseline = self.model.baseline
-        if own and self.model.rule_.needs_segments:
-            looks["sensitive_features"] = sensitive_features
+        if isinstance(self.model, GoalClassifier):
+            if sensitive_features is None:
+                sensitive_features = self.model.sensitive_features
+            if baseline is None and self.goal.needs.baseline:
+                baseline = self.model.baseline
+            if self.model.rule_.needs_segments:
+                looks["sensitive_features"] = sensitive_features
         decided = self.model.predict(X, **looks)
         return self._update(decided, y, X, sensitive_features, baseline, late)
 
@@ -291,13 +291,13 @@ class Monitor:
         pred = self._classes.codes(decided, "y_pred" if X is None else "predict")
         rows = GivenRows(len(pred), y, None, columns, baseline, X)
         checked = CheckedData.check(self.goal, self._classes, {None: rows}, None, unlabelled=True)
-        kind = CheckedData(
-            self.goal, self._classes, checked.tables, checked.n_rows, (), self.codebook
-        ).rows.kind
-        codes = np.asarray(kind, np.int64) * len(self._classes.labels) + pred
-        codes += self._entries if late else 0
-        new = self._wealth.add(self._bets, codes, self.limit, restart=self.restart)
-        self.alarms_ += [self._alarm(c) for c in new]
+        known = replace(checked, decide_on=(), codebook=self.codebook)
+        codes = np.asarray(known.rows.kind, np.int64) * len(self._classes.labels) + pred
+        codes += self._early.size if late else 0
+        for new in self._wealth.add(self._bets, codes, self.limit, restart=self.restart):
+            x = self.watched[new.requirement]
+            text = str(self.goal.constraints[x.constraint])
+            self.alarms_.append(Alarm(text, x.part, new.row, new.since, new.value))
         return self
 
     # ------------------------------------------------------------------ what is known
@@ -330,23 +330,14 @@ class Monitor:
         """Rows (points,) and the largest wealths (statements, points) of stretches up to them."""
         return self._wealth.picture()
 
-    def _alarm(self, crossing: Crossing) -> Alarm:
-        x = self.watched[crossing.requirement]
-        text = str(self.goal.constraints[x.constraint])
-        return Alarm(text, x.part, crossing.row, crossing.since, crossing.value)
-
     def lines(self) -> list[str]:
         """What is known, in sentences."""
-        rows = f"{self.n_rows_:,} rows"
+        out = [f"No alarm after {self.n_rows_:,} rows."]
         if self.alarms_:
             first = min(self.alarms_, key=lambda a: a.row)
             found = first._since(first._name if first.part else "")
-            out = [
-                f"Alarm at row {first.row:,} of {self.n_rows_:,}: {found}.",
-                *map(str, self.alarms_),
-            ]
-        else:
-            out = [f"No alarm after {rows}."]
+            begun = f"Alarm at row {first.row:,} of {self.n_rows_:,}: {found}."
+            out = [begun, *map(str, self.alarms_)]
         share = self._wealth.now / self.limit
         for name, part in zip(self.names(), share.tolist(), strict=True):
             so_far = percent(min(part, 1.0))
@@ -516,11 +507,3 @@ def _strata(goal: Goal, groups: Mapping[str, Sequence[Any]], n: int) -> tuple[St
     baselines = list(range(n)) if None in goal.needs.baseline else [None]
     keys = product(*([(c, v) for v in known] for c, known in levels))
     return tuple(Stratum(None, key, b) for key in keys for b in baselines)
-
-
-def _one_row_each(codebook: Codebook) -> Confusion:
-    """A confusion with a labelled row of each stratum and class, which says what there may be."""
-    n = codebook.n_classes
-    counts = np.zeros((len(codebook.strata), n + 1, n))
-    counts[:, :n] = 1.0
-    return Confusion.of_units(codebook, counts)

@@ -165,17 +165,8 @@ class FitData:
         if getattr(owner, "randomized", False):
             names = column_names(self.X)
             draws = rows.draws(lambda X: owner._draws_of(X, self.key, names))
-        table = rows.judged.tables[None]
-        return Certification(
-            settings,
-            scored,
-            draws,
-            owner=owner,
-            key=rows.key,
-            note=rows.copies,
-            table=table,
-            **more,
-        )
+        more |= {"key": rows.key, "note": rows.copies, "table": rows.judged.tables[None]}
+        return Certification(settings, scored, draws, owner=owner, **more)
 
     @property
     def classes(self) -> ClassOrder:
@@ -255,24 +246,15 @@ def open_fit(
         key, started, is_validated=validation is not None,
     )  # fmt: skip
     data = with_certifying_rows(data, classifier, decide_on, certify_on)
-    return replace(data, digests=_digests(data, given, rows, certify_on is not None))
-
-
-def _digests(
-    data: FitData,
-    given: Dataset,
-    judged: Mapping[str | None, GivenRows],
-    certify_on: bool,
-) -> dict[str, str]:
-    """The digests of all rows as given: those of X, further data sets, those that certify."""
+    # All rows as given: those of X, further data sets, those that certify.
     named: dict[str, Dataset | GivenRows] = {"": given}
-    named |= {f"{name}: ": part for name, part in judged.items() if name is not None}
-    if data.is_validated:
-        named["validation: "] = judged[None]
-    if certify_on and data.certifying is not None:
-        for name, part in data.certifying.given.items():
-            named["certify_on: " if name is None else f"certify_on: {name}: "] = part
-    return digests_of(named)
+    named |= {f"{name}: ": part for name, part in rows.items() if name is not None}
+    if validation is not None:
+        named["validation: "] = rows[None]
+    if certify_on is not None and data.certifying is not None:
+        for dataset, rest in data.certifying.given.items():
+            named["certify_on: " if dataset is None else f"certify_on: {dataset}: "] = rest
+    return replace(data, digests=digests_of(named))
 
 
 def with_certifying_rows(
@@ -358,11 +340,9 @@ def given_rows(
     """X and the further data sets; what the constructor names holds for all of them."""
     columns = classifier.sensitive_features if sensitive_features is None else sensitive_features
     deployed = Deployed.of(classifier.baseline if baseline is None else baseline)
-    first = deployed
-    if baseline is None and deployed is not None and None not in goal.needs.baseline:
-        column = deployed.column
-        if column is not None and not _has(X, column):
-            first = None  # named in the constructor, and needed nowhere
+    column = None if deployed is None or baseline is not None else deployed.column
+    spare = column is not None and None not in goal.needs.baseline and not _has(X, column)
+    first = None if spare else deployed  # named in the constructor, and needed nowhere
     rows: dict[str | None, GivenRows] = {
         None: GivenRows(int(_num_samples(X)), y, sample_weight, columns, first, X)
     }
@@ -441,13 +421,12 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
     key = b""
     # By their content rows lie on one side, whatever data set they are in.
     known: dict[bool, Floats] = {side: np.empty(0) for side in (False, True)}
-    for name, rows in data.given.items():
-        if name not in data.judged.tables:
-            continue
-        content, kinds = content_of(rows.X), data.judged.kinds(name)
+    for name in (name for name in data.given if name in data.judged.tables):
+        content, kinds = content_of(data.given[name].X), data.judged.kinds(name)
         if name is None:
             key = rows_key(content, kinds)
-        blocks = same_content(content, kinds, "X" if name is None else f"datasets[{name!r}]")
+        where = "X" if name is None else f"datasets[{name!r}]"
+        blocks = same_content(content, kinds, where)
         content = None if blocks is None else content
         chosen, left = _placed(content, known, len(kinds))
         if len(left):
@@ -455,40 +434,29 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
             chosen[left] = split_kinds(kinds[left], some, share, rng)
         if content is not None:
             known = {side: np.union1d(own, content[chosen == side]) for side, own in known.items()}
-        first[name], second[name] = np.flatnonzero(~chosen), np.flatnonzero(chosen)
-    for name, index in (*first.items(), *second.items()):
-        if not len(index):
-            where = "X" if name is None else f"datasets[{name!r}]"
+        if chosen.all() or not chosen.any():
             raise InputError(
                 f"{quoted(where)}: the rows are too much alike to set some of them apart: rows "
                 "with equal content lie on one side; give other rows to certify with (`certify_on`)"
             )
-    _check_classes(data, first[None], second[None])
-    apart = CertifyingRows(
-        data.judged.take(second),
-        {name: data.given[name].take(index) for name, index in second.items()},
-        key,
-    )
+        first[name], second[name] = np.flatnonzero(~chosen), np.flatnonzero(chosen)
+    labels = data.classes.labels
+    true = np.asarray(data.judged.kinds(None)) % (len(labels) + 1)
+    for code, label in enumerate(labels):
+        on_sides = {bool((true[side[None]] == code).any()) for side in (first, second)}
+        if len(on_sides) == 2:
+            raise InputError(
+                f"`X`: class {label!r} has too few rows to set some of them apart; give rows of "
+                "their own to certify with (`certify_on`)"
+            )
+    given = {name: data.given[name].take(index) for name, index in second.items()}
+    apart = CertifyingRows(data.judged.take(second), given, key)
     given = {n: g.take(first[n]) if n in first else g for n, g in data.given.items()}
     out = replace(data, judged=data.judged.take(first), given=given, certifying=apart)
     if not data.is_validated:
         return _without(out, first[None])
     trained = ~_placed(content_of(data.X), known, len(data.true))[0]
     return out if trained.all() else _without(out, np.flatnonzero(trained))
-
-
-def _check_classes(data: FitData, first: Codes, second: Codes) -> None:
-    """Refuse rows of which one side would lack a class."""
-    labels = data.classes.labels
-    true = np.asarray(data.judged.kinds(None)) % (len(labels) + 1)
-    for code, label in enumerate(labels):
-        if (true == code).any() and not (
-            (true[first] == code).any() and (true[second] == code).any()
-        ):
-            raise InputError(
-                f"`X`: class {label!r} has too few rows to set some of them apart; give rows of "
-                "their own to certify with (`certify_on`)"
-            )
 
 
 def _placed(
@@ -529,9 +497,7 @@ def split_kinds(
     """
     first, place, sizes = np.arange(len(kinds)), None, None
     if blocks is not None:
-        _, first, place, sizes = np.unique(
-            blocks, return_index=True, return_inverse=True, return_counts=True
-        )
+        _, first, place, sizes = np.unique(blocks, True, True, True)
     own = np.asarray(kinds)[first]
     chosen = np.zeros(len(first), bool)
     reached, due = 0, float(rng.random())
@@ -553,10 +519,7 @@ def same_content(content: Floats | None, kinds: Integers, where: str = "X") -> C
     """Blocks of rows with equal content, that may not be divided; None where rows may."""
     if content is None:
         return None
-    _, first, place, sizes = np.unique(
-        content, return_index=True, return_inverse=True, return_counts=True
-    )
-    place = place.ravel()
+    _, first, place, sizes = np.unique(content, True, True, True)
     repeated = sizes[place] > 1
     if repeated.mean() <= _MOST_REPEATED:
         return place

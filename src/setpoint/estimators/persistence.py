@@ -26,7 +26,6 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from threading import RLock
-from types import ModuleType
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
@@ -161,14 +160,21 @@ def check_archive(
     for name, kinds in loaders.items():
         sparse = "SparseMatrixNode" in kinds
         head = read_member(archive, members[name], path, None if sparse else _HEADER + 12)
+        where = f"{path}, {name}"
         if sparse:
-            inner = open_archive(io.BytesIO(head), f"{path}, {name}")
+            inner = open_archive(io.BytesIO(head), where)
             times = sum(node["file"] == name for node in nodes)
             total += times * sum(info.file_size for info in inner.infolist())
             _check_size(total, allowed, n_bytes, path)
-            _check_sparse(inner, f"{path}, {name}")
+            for info in inner.infolist():
+                if info.filename.removesuffix(".npy") not in _SPARSE:
+                    raise ModelFileError(
+                        f"{where} is not a sparse matrix: it holds {info.filename!r}"
+                    )
+                start = read_member(inner, info, where, _HEADER + 12)
+                _check_array(start, info.file_size, where)
         if "NdArrayNode" in kinds:
-            _check_array(head, members[name].file_size, f"{path}, {name}")
+            _check_array(head, members[name].file_size, where)
 
 
 def _check_size(total: int, allowed: int, n_bytes: int, path: FilePath, what: str = "") -> None:
@@ -206,13 +212,6 @@ def _copies(node: dict[str, Any]) -> int:
     return 1
 
 
-def _check_sparse(archive: zipfile.ZipFile, path: str) -> None:
-    for info in archive.infolist():
-        if info.filename.removesuffix(".npy") not in _SPARSE:
-            raise ModelFileError(f"{path} is not a sparse matrix: it holds {info.filename!r}")
-        _check_array(read_member(archive, info, path, _HEADER + 12), info.file_size, path)
-
-
 def _check_array(head: bytes, n_bytes: int, path: str) -> None:
     """Refuse an array whose header promises other bytes than follow it."""
     start = {1: 10, 2: 12, 3: 12}.get(head[6] if len(head) > 12 else 0)
@@ -242,19 +241,11 @@ _LONGEST = 1 << 20
 """Bytes of the facts. As objects JSON takes up to 24 times as many."""
 
 
-def facts_of() -> bytes:
-    """What a file that is written now will say of itself, as JSON."""
-    import numpy
+def versions() -> dict[str, str]:
+    """The packages that write and read model files, as they are here."""
     import sklearn
 
-    facts = {
-        "format": FORMAT,
-        "setpoint": version("setpoint"),
-        "scikit_learn": sklearn.__version__,
-        "numpy": numpy.__version__,
-        "written": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-    return json.dumps(facts).encode()
+    return {"setpoint": version("setpoint"), "scikit_learn": sklearn.__version__}
 
 
 def facts_in(archive: zipfile.ZipFile, path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -317,13 +308,10 @@ def skops_io() -> Any:
             utils.all_estimators = listed
             for name in unused:
                 sys.modules.pop(name, None)
-        _trust_estimators(import_module("skops.io._trusted_types"))
+        # One name in the list of skops equals those of all estimators.
+        types: Any = import_module("skops.io._trusted_types")
+        types.SKLEARN_ESTIMATOR_TYPE_NAMES.append(_AnyEstimator("an estimator of scikit-learn"))
         return found
-
-
-def _trust_estimators(types: ModuleType) -> None:
-    """Put into the list of skops one name that equals those of all estimators."""
-    types.SKLEARN_ESTIMATOR_TYPE_NAMES.append(_AnyEstimator("an estimator of scikit-learn"))
 
 
 class _AnyEstimator(str):
@@ -417,9 +405,11 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     array([0, 1])
     """
     _check_findable(model)
-    data = io.BytesIO(skops_io().dumps(model))
+    data, written = io.BytesIO(skops_io().dumps(model)), datetime.now(UTC)
+    facts = {"format": FORMAT, **versions(), "numpy": np.__version__}
+    facts["written"] = written.isoformat(timespec="seconds")
     with zipfile.ZipFile(data, "a") as archive:
-        archive.writestr(FACTS, facts_of())
+        archive.writestr(FACTS, json.dumps(facts))
     atomic_write(path, data.getvalue())
 
 
@@ -504,21 +494,11 @@ def load_model(
         error.path = path
         raise
     except Exception as error:  # whatever a damaged file makes of its reader
-        raise ModelFileError(
-            f"{path} cannot be read as a model: {type(error).__name__}: {error}"
-            f"{_written_by(facts)}",
-            path=path,
-        ) from error
-
-
-def _written_by(facts: Mapping[str, Any]) -> str:
-    """What may explain that a file cannot be read: it was written by other versions."""
-    import sklearn
-
-    here = {"setpoint": version("setpoint"), "scikit_learn": sklearn.__version__}
-    other = [
-        f"{name.replace('_', '-')} {facts[name]} (here {found})"
-        for name, found in here.items()
-        if isinstance(facts.get(name), str) and facts[name] != found
-    ]
-    return f"; it was written by {' and '.join(other)}" if other else ""
+        other = [
+            f"{name.replace('_', '-')} {facts[name]} (here {found})"
+            for name, found in versions().items()
+            if isinstance(facts.get(name), str) and facts[name] != found
+        ]
+        by = f"; it was written by {' and '.join(other)}" if other else ""
+        what = f"{type(error).__name__}: {error}"
+        raise ModelFileError(f"{path} cannot be read as a model: {what}{by}", path=path) from error

@@ -71,15 +71,18 @@ def stated_tables(rates: Mapping[str, Any], goal: Goal) -> list[Confusion]:
         raise InputError("`rates`: the goal names no column, so there are no groups to state")
     if not columns:
         return [_confusion((Stratum(),), [t]) for t in _tables(rates, "`rates`")]
-    keys = [_key(name, goal, columns) for name in rates]
-    shares = [_share_of(name, group) for name, group in rates.items()]
+    strata = tuple(Stratum(None, _key(name, goal, columns)) for name in rates)
+    shares, stated = [], []
+    for name, group in rates.items():
+        where, own = f"`rates[{name!r}]`", dict(group)
+        if "share" not in own:
+            raise InputError(f"{where}: 'share' is missing, the group's share of the rows")
+        _check(own["share"], "share", where)
+        shares.append(float(own.pop("share")))
+        stated.append((own, where))
     if abs(sum(shares) - 1.0) > 1e-6:
         raise InputError(f"`rates`: the shares of the groups sum to {sum(shares):.6g}, not to 1")
-    found = [
-        _tables({k: v for k, v in group.items() if k != "share"}, f"`rates[{name!r}]`")
-        for name, group in rates.items()
-    ]
-    strata = tuple(Stratum(None, key) for key in keys)
+    found = [_tables(own, where) for own, where in stated]
     return [
         _confusion(strata, [share * t[which] for share, t in zip(shares, found, strict=True)])
         for which in ((0, -1) if any(len(t) > 1 for t in found) else (0,))
@@ -107,13 +110,6 @@ def _key(name: str, goal: Goal, columns: set[str]) -> tuple[tuple[str, Label], .
     return tuple(sorted(out.items()))
 
 
-def _share_of(name: str, group: Mapping[str, float]) -> float:
-    if "share" not in group:
-        raise InputError(f"`rates[{name!r}]`: 'share' is missing, the group's share of the rows")
-    _check(group["share"], "share", f"`rates[{name!r}]`")
-    return float(group["share"])
-
-
 def _check(value: Any, name: str, where: str) -> None:
     if not is_number(value) or not 0.0 <= value <= 1.0:
         raise InputError(f"{where}: {name} is a share between 0 and 1, got {value!r}")
@@ -137,14 +133,12 @@ def _tables(rates: Mapping[str, float], where: str) -> list[Floats]:
         raise InputError(f"{where}: a table of two classes takes {_WANTED}, got {sorted(rates)}")
     prior = known["prior"]
     ways = [known] if len(others) == 2 else [{**known, **more} for more in _open(prior, known)]
-    out = []
-    for way in ways:
-        tp, fp = _accepted(prior, way)
-        table = np.array([[1.0 - prior - fp, fp], [prior - tp, tp]])
-        if not (0.0 < prior < 1.0 and np.isfinite(table).all() and (table >= -_ROUNDING).all()):
-            raise InputError(f"{where}: no table of two classes has {dict(rates)}")
-        out.append(np.maximum(table, 0.0))
-    return out
+    accepted = np.array([_accepted(prior, way) for way in ways])
+    of_all = np.array([1.0 - prior, prior])
+    tables = np.stack([of_all - accepted, accepted], axis=2)
+    if not (0.0 < prior < 1.0 and np.isfinite(tables).all() and (tables >= -_ROUNDING).all()):
+        raise InputError(f"{where}: no table of two classes has {dict(rates)}")
+    return list(np.maximum(tables, 0.0))
 
 
 def _open(prior: float, known: Mapping[str, float]) -> list[dict[str, float]]:
@@ -161,20 +155,18 @@ def _open(prior: float, known: Mapping[str, float]) -> list[dict[str, float]]:
     return [{"recall": low + part * (high - low)} for part in (0.3, 0.6)]
 
 
-def _accepted(prior: float, known: Mapping[str, float]) -> tuple[float, float]:
-    """The shares of all rows that are accepted rightly and wrongly: two equations."""
-    equations: dict[str, Callable[[float], tuple[list[float], float]]] = {
-        "recall": lambda r: ([1.0, 0.0], prior * r),
-        "false_positive_rate": lambda r: ([0.0, 1.0], (1.0 - prior) * r),
-        "predicted_rate": lambda r: ([1.0, 1.0], r),
-        "precision": lambda r: ([1.0 - r, -r], 0.0),
+def _accepted(prior: float, known: Mapping[str, float]) -> Floats:
+    """The shares of all rows (2,) that are accepted wrongly and rightly: two equations."""
+    equations: dict[str, Callable[[float], list[float]]] = {
+        "recall": lambda r: [1.0, 0.0, prior * r],
+        "false_positive_rate": lambda r: [0.0, 1.0, (1.0 - prior) * r],
+        "predicted_rate": lambda r: [1.0, 1.0, r],
+        "precision": lambda r: [1.0 - r, -r, 0.0],
     }
-    found = [equation(known[name]) for name, equation in equations.items() if name in known]
-    left, right = np.array([f[0] for f in found]), np.array([f[1] for f in found])
-    if abs(np.linalg.det(left)) < 1e-12:
-        return math.nan, math.nan
-    tp, fp = np.linalg.solve(left, right)
-    return float(tp), float(fp)
+    both = np.array([make(known[name]) for name, make in equations.items() if name in known])
+    if abs(np.linalg.det(both[:, :2])) < 1e-12:
+        return np.full(2, math.nan)
+    return np.asarray(np.linalg.solve(both[:, :2], both[:, 2])[::-1])
 
 
 # --- How many rows it takes to certify a goal -----------------------------------------------------
@@ -462,11 +454,6 @@ def rows_needed(
         "sample_weight": sample_weight, "classes": classes, "pos_label": pos_label,
     }  # fmt: skip
     if rates is not None:
-        for name, given in beside.items():
-            if given is not None:
-                raise InputTypeError(
-                    f"{quoted(name)} belongs to the rows of a pilot, and `rates` has none"
-                )
         tables = stated_tables(rates, goal)
     else:
         inputs, decisions = decided_inputs(goal, y_true, y_pred, **beside)

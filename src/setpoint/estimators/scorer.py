@@ -126,38 +126,22 @@ def evaluate(
     table, y_true, y_pred = _given(rows, y_true, y_pred)
     if table is not None and is_lazy(table):  # decisions that are columns of a table out of core
         require_formula(as_goal(goal))
+        beside: Any = {"decided": y_pred, "weight": sample_weight, "baseline": baseline}
+        rows_of = frame_rows_of(table, y_true, sensitive_features, datasets, **beside)
         counted = CountedRows.first_pass(
-            as_goal(goal),
-            frame_rows_of(
-                table,
-                y_true,
-                sensitive_features,
-                datasets,
-                decided=y_pred,
-                weight=sample_weight,
-                baseline=baseline,
-            ),
-            classes=classes,
-            pos_label=pos_label,
-            decide_on=None,
+            as_goal(goal), rows_of, classes=classes, pos_label=pos_label, decide_on=None
         )
         tables = [counted.tables[name].values(y_pred) for name in counted.inputs.tables]
         codes = counted.inputs.classes.codes
         decided = np.concatenate([codes(one, "y_pred") for one in tables])
         linked = link(as_goal(goal), counted.codebook)
         return report_on(linked, counted.confusion(decided), level=level)
+    given: dict[str, Any] = {
+        "y_true": y_true, "y_pred": y_pred, "sample_weight": sample_weight,
+        "sensitive_features": sensitive_features, "baseline": baseline,
+    }  # fmt: skip
     if table is not None:
-        columns = columns_of(
-            table,
-            y_true=y_true,
-            y_pred=y_pred,
-            sample_weight=sample_weight,
-            sensitive_features=sensitive_features,
-            baseline=baseline,
-        )
-        y_true, y_pred = columns["y_true"], columns["y_pred"]
-        sample_weight, baseline = columns["sample_weight"], columns["baseline"]
-        sensitive_features = columns["sensitive_features"]
+        given = columns_of(table, **given)
     metric = goal if isinstance(goal, BlackBox) else None
     of_scores = metric is not None and metric.takes == "scores"
     if scores is None and of_scores:
@@ -165,25 +149,16 @@ def evaluate(
     if scores is not None and not of_scores:
         raise InputError(f"`scores` is for a BlackBox that takes scores, {goal} is of decisions")
     goal = as_goal(goal)
+    labels: dict[str, Any] = {"classes": classes, "pos_label": pos_label}
     inputs, decisions = decided_inputs(
-        goal,
-        y_true,
-        y_pred,
-        sensitive_features=sensitive_features,
-        baseline=baseline,
-        sample_weight=sample_weight,
-        datasets=datasets,
-        classes=classes,
-        pos_label=pos_label,
-        defer_label=defer_label,
+        goal, datasets=datasets, defer_label=defer_label, **labels, **given
     )
     first = inputs.tables[None]
     objective, both = None, None
     if metric is not None:
-        given = GivenRows(inputs.n_rows[None], y_true, sample_weight, sensitive_features, baseline)
-        bound = measured_on(metric, inputs.classes, given, where=None)
-        second = _scores(scores, given.n_rows) if of_scores else decisions[None]
-        ours = value_of(bound, second)
+        n_rows, beside = inputs.n_rows[None], [v for k, v in given.items() if k != "y_pred"]
+        bound = measured_on(metric, inputs.classes, GivenRows(n_rows, *beside), where=None)
+        ours = value_of(bound, _scores(scores, n_rows) if of_scores else decisions[None])
         objective = measured_entry(metric, bound, ours)
         if first.deployed is not None and not of_scores:
             both = ours, value_of(bound, first.deployed)
@@ -198,7 +173,8 @@ def _given(rows: tuple[Any, ...], y_true: Any, y_pred: Any) -> tuple[Any, Any, A
     """The table, or None, and what is known of labels and decisions."""
     if len(rows) == 2 and y_true is None and y_pred is None:
         return None, *rows
-    if len(rows) == 1 and (y_pred is not None) and y_true is None and not _is_frame(rows[0]):
+    is_frame = rows and (is_lazy(rows[0]) or frame_of(rows[0]) is not None)
+    if len(rows) == 1 and y_pred is not None and y_true is None and not is_frame:
         return None, rows[0], y_pred
     if len(rows) > 1 or (not rows and (y_true is None or y_pred is None)):
         raise InputTypeError(
@@ -213,10 +189,6 @@ def _given(rows: tuple[Any, ...], y_true: Any, y_pred: Any) -> tuple[Any, Any, A
                 f"{quoted(name)} is the name of a column of the table, found {type(value).__name__}"
             )
     return rows[0], y_true, y_pred
-
-
-def _is_frame(given: Any) -> bool:
-    return is_lazy(given) or frame_of(given) is not None
 
 
 def value_of(metric: RowMetric, second: Codes | NDArray[np.float64]) -> float:
@@ -334,56 +306,38 @@ class GoalScorer:
         """The score of a fitted classifier on some rows."""
         if self.metric is not None:
             return self._called(self.metric, estimator, X, y, sample_weight, sensitive_features)
-        goal = Goal.parse(self.goal)
-        deployed = None in goal.needs.baseline
+        goal, columns = Goal.parse(self.goal), None
+        deployed, names = None in goal.needs.baseline, goal.needs.names
+        decided, n_rows = estimator.predict(X), int(_num_samples(X))
+        if names:
+            given = self._of("sensitive_features", estimator, sensitive_features)
+            columns = as_columns(given, n_rows=n_rows, X=X, wanted=names, free=names)
+        own = isinstance(estimator, GoalClassifier)
         inputs, decisions = decided_inputs(
-            goal,
-            y,
-            estimator.predict(X),
-            sensitive_features=self._columns(goal, estimator, X, sensitive_features),
+            goal, y, decided, sensitive_features=columns, sample_weight=sample_weight, X=X,
             baseline=self._of("baseline", estimator, baseline) if deployed else None,
-            sample_weight=sample_weight,
             classes=getattr(estimator, "classes_", None),
             pos_label=self._of("pos_label", estimator),
-            X=X,
-            defer_label=_defer_label(estimator),
-        )
-        linked = link(goal, inputs.rows.codebook)
-        return _score(linked, inputs.confusion(decisions))
-
-    def _columns(self, goal: Goal, estimator: Any, X: Any, given: Any) -> Any:
-        names = goal.needs.names
-        if not names:
-            return None
-        given = self._of("sensitive_features", estimator, given)
-        n_rows = int(_num_samples(X))
-        return as_columns(given, n_rows=n_rows, X=X, wanted=names, free=names)
+            defer_label=estimator._answers.defer_label if own else DEFER,
+        )  # fmt: skip
+        return _score(link(goal, inputs.rows.codebook), inputs.confusion(decisions))
 
     def _of(self, name: str, estimator: Any, given: Any = None) -> Any:
         """What was routed, else what the scorer was made with, else the estimator's own."""
-        for known in (given, getattr(self, name)):
-            if known is not None:
-                return known
-        return getattr(estimator, name, None)
+        known = (given, getattr(self, name), getattr(estimator, name, None))
+        return next((value for value in known if value is not None), None)
 
     def _called(
         self, metric: BlackBox, estimator: Any, X: Any, y: Any, weight: Any, given: Any
     ) -> float:
         """The value of a metric without a formula, higher is better."""
-        classes = classes_of(
-            y, getattr(estimator, "classes_", None), self._of("pos_label", estimator)
-        )
-        rows = GivenRows(
-            int(_num_samples(X)),
-            y,
-            weight,
-            self._of("sensitive_features", estimator, given),
-            None,
-            X,
-        )
+        known, n_rows = getattr(estimator, "classes_", None), int(_num_samples(X))
+        classes = classes_of(y, known, self._of("pos_label", estimator))
+        columns = self._of("sensitive_features", estimator, given)
+        rows = GivenRows(n_rows, y, weight, columns, None, X)
         bound = measured_on(metric, classes, rows, where=None)
         if metric.takes == "predictions":
-            second: Any = classes.codes(estimator.predict(X), "predict(X)", rows.n_rows)
+            second: Any = classes.codes(estimator.predict(X), "predict(X)", n_rows)
         else:
             second = _scorer_scores(estimator, X, classes)
         return bound.sense * value_of(bound, second)
@@ -407,15 +361,15 @@ class GoalScorer:
         return f"goal_scorer({self.goal!r})"
 
 
-def _defer_label(estimator: Any) -> Any:
-    """What predict returns for a row that is deferred."""
-    return estimator._answers.defer_label if isinstance(estimator, GoalClassifier) else DEFER
-
-
 def _scorer_scores(estimator: Any, X: Any, classes: ClassOrder) -> NDArray[np.float64]:
     """Scores of the positive class of two."""
-    if isinstance(estimator, GoalClassifier):
-        above = _above(estimator, X)
+    if isinstance(estimator, GoalClassifier):  # how far they lie above the cut-off
+        rule, scores = estimator.rule_, estimator._scores(X)
+        segments = estimator._segments(X, None)
+        if rule.randomized:
+            above = np.asarray(rule.distribution(scores, segments)[:, 1] - 0.5)
+        else:
+            above = shifted_by(rule, scores, segments)
         return above if estimator.positive_ == classes.labels[1] else -above
     if hasattr(estimator, "decision_function"):
         values = np.asarray(estimator.decision_function(X), dtype=np.float64)
@@ -426,14 +380,6 @@ def _scorer_scores(estimator: Any, X: Any, classes: ClassOrder) -> NDArray[np.fl
         f"{type(estimator).__name__} has neither decision_function nor predict_proba, and the "
         "metric takes scores"
     )
-
-
-def _above(clf: GoalClassifier, X: Any) -> NDArray[np.float64]:
-    """How far scores lie above the cut-off of a classifier of this library."""
-    rule, scores, segments = clf.rule_, clf._scores(X), clf._segments(X, None)
-    if rule.randomized:
-        return np.asarray(rule.distribution(scores, segments)[:, 1] - 0.5)
-    return shifted_by(rule, scores, segments)
 
 
 def _score(linked: LinkedGoal, confusion: Confusion) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import KW_ONLY, asdict, dataclass
 from typing import Any, Literal
 
@@ -34,7 +35,6 @@ from setpoint.penalty.selection import (
     TrainingPlan,
     TrainingRows,
     at_margins,
-    check_sources,
     scores_of,
     settled,
 )
@@ -257,7 +257,14 @@ class ExactPenaltyClassifier(TrainedClassifier):
 
     # ------------------------------------------------------------------ fitting
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
-        check_sources(self)
+        path, module = self.checkpoint, self.module
+        if path is not None and (not isinstance(path, str | os.PathLike) or not str(path)):
+            raise InputError(f"`checkpoint` is a path or None, got {path!r}")
+        if not callable(module) and module not in ("linear", "mlp"):
+            raise InputError(
+                "`module` is 'linear', 'mlp' or a function that makes a torch module, got "
+                f"{module!r}"
+            )
         goal.require_formula(WITHOUT_FORMULA)
         require_rows_alone(goal, WHOLE)
         super()._check_fit(goal, X, solver)

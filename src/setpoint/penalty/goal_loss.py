@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from setpoint.errors import InputError, InputTypeError, nearest, quoted
 from setpoint.goals import Expression, Goal, as_goal
-from setpoint.parameters import is_integer, is_number
+from setpoint.parameters import Allowed, Number, check
 from setpoint.penalty.losses import CrossEntropyLoss, Loss, RefreshBatch, stages_of
 from setpoint.penalty.problem import Cut, Tradeoff, best_cut
 from setpoint.search import InfeasibleError
@@ -52,11 +52,11 @@ def checked(logits: Any, y: Any, weight: Any, name: str = "logits") -> tuple[Any
         w = _like("weight", weight, z, name).to(z.dtype)
     # One look at the device where all is well.
     positive = y == 1
-    fine = z.isfinite().all() & (positive | (y == 0)).all()
-    if w is not None:
-        fine = fine & (w.isfinite() & (w >= 0)).all()
-    if not fine:
-        _complain(z, y, w, name)
+    good = [z.isfinite(), positive | (y == 0)]
+    good += [] if w is None else [w.isfinite() & (w >= 0)]
+    fine = good[0].all() & good[1].all()
+    if not (fine if w is None else fine & good[2].all()):
+        _complain(z, y, w, name, good)
     return z, positive, w
 
 
@@ -92,45 +92,26 @@ def _like(name: str, x: torch.Tensor, z: torch.Tensor, as_: str) -> torch.Tensor
     return x.reshape(-1).to(z.device)
 
 
-def _complain(z: torch.Tensor, y: torch.Tensor, w: torch.Tensor | None, name: str) -> None:
-    bad = ~z.isfinite()
-    if bad.any():
-        i = int(bad.nonzero()[0])
-        why = "the model has diverged or the features are not finite"
-        if name == "logits":  # of a batch
-            why = (
-                "the training has diverged (a smaller learning rate, clipped gradients) or the "
-                "features are not finite. Nothing of this batch is remembered"
-            )
-        raise InputError(
-            f"{quoted(name)} are finite numbers, got {float(z[i])} in row {i} and {int(bad.sum())} "
-            f"such rows in all: {why}"
-        )
-    bad = (y != 0) & (y != 1)
-    if bad.any():
-        i = int(bad.nonzero()[0])
+def _complain(z: Any, y: Any, w: Any, name: str, good: list[torch.Tensor]) -> None:
+    which = next(k for k, those in enumerate(good) if not those.all())
+    bad = (~good[which]).nonzero()
+    i = int(bad[0])
+    if which == 1:
         raise InputError(f"`y` holds 0 and 1, got {y[i].item()} in row {i}")
-    if w is not None:
-        i = int((~(w.isfinite() & (w >= 0))).nonzero()[0])
+    if which == 2:
         raise InputError(
             f"`weight` holds finite numbers that are at least 0, got {w[i]} in row {i}"
         )
-
-
-def check_whole(name: str, value: Any, least: int, other: str = "") -> None:
-    """Refuse what is not a whole number of at least `least`; `other`: what else is allowed."""
-    if not is_integer(value) or value < least:
-        raise InputError(
-            f"{quoted(name)} is {other}a whole number of at least {least}, got {value!r}"
+    why = "the model has diverged or the features are not finite"
+    if name == "logits":  # of a batch
+        why = (
+            "the training has diverged (a smaller learning rate, clipped gradients) or the "
+            "features are not finite. Nothing of this batch is remembered"
         )
-
-
-def check_number(name: str, value: Any, least: float | None, other: str = "") -> None:
-    """Refuse what is not a finite number from `least` on, or above 0."""
-    allowed = "above 0" if least is None else f"of at least {least:g}"
-    fine = is_number(value) and math.isfinite(value)
-    if not fine or (value <= 0 if least is None else value < least):
-        raise InputError(f"{quoted(name)} is {other}a finite number {allowed}, got {value!r}")
+    raise InputError(
+        f"{quoted(name)} are finite numbers, got {float(z[i])} in row {i} and {len(bad)} "
+        f"such rows in all: {why}"
+    )
 
 
 # --- GoalLoss: a goal as a loss function, for training loops of one's own -------------------------
@@ -146,6 +127,18 @@ _AS_VALUES: dict[str, Solver] = {"sigmoid": Sigmoid(temperature=5.0)}
 """At 1 a sigmoid is as wide as cross-entropy's slope, and ends below it on linear models."""
 _LEAST_ROWS, _LEAST_SHARE = 20, 0.02
 """Of predicted positives: rows, and the share of the positives."""
+_TOTAL = Number("a finite number above 0", 0.0, False, other=(None,))
+_OPTIONS: dict[str, Allowed] = {
+    "memory": Number("'auto' or a whole number of at least 2", 2, integer=True, other=("auto",)),
+    "warmup": Number("a whole number of at least 0", 0, integer=True),
+    "refresh_every": Number(
+        "'auto' or a whole number of at least 1", 1, integer=True, other=("auto",)
+    ),
+    "steps": Number("None or a whole number of at least 1", 1, integer=True, other=(None,)),
+    "min_positives": Number("'auto' or a finite number of at least 0", 0, other=("auto",)),
+    "positives": _TOTAL,
+    "negatives": _TOTAL,
+}
 
 
 class GoalLoss(torch.nn.Module):
@@ -252,21 +245,12 @@ class GoalLoss(torch.nn.Module):
                 f"`solver` is one of {', '.join(map(repr, _SOLVERS))}, got {solver!r} "
                 f"({nearest(solver, _SOLVERS)})"
             )
-        if memory != "auto":
-            check_whole("memory", memory, 2, "'auto' or ")
-        check_whole("warmup", warmup, 0)
-        if refresh_every != "auto":
-            check_whole("refresh_every", refresh_every, 1, "'auto' or ")
-        if steps is not None:
-            check_whole("steps", steps, 1, "None or ")
-        if min_positives != "auto":
-            check_number("min_positives", min_positives, 0.0, "'auto' or ")
+        given = locals()
         if (positives is None) != (negatives is None):
             raise InputError("positives and negatives are given together or not at all")
+        check(SimpleNamespace(**{name: given[name] for name in _OPTIONS}), _OPTIONS)
         self._totals: tuple[float, float] | None = None
         if positives is not None and negatives is not None:
-            check_number("positives", positives, None)
-            check_number("negatives", negatives, None)
             self._totals = float(negatives), float(positives)
         self.goal, self.solver = as_goal(goal), solver
         self.refresh_every = _EVERY if refresh_every == "auto" else int(refresh_every)
@@ -420,14 +404,10 @@ class GoalLoss(torch.nn.Module):
         kept = min(n, size)
         first = self.rows_seen + n - kept
         at = torch.arange(first, first + kept, device=self._scores.device) % size
-        for buffer, values in (
-            (self._scores, z),
-            (self._positive, positive),
-            (self._weight, weight),
-        ):
+        buffers = self._scores, self._positive, self._weight
+        for buffer, values in zip(buffers, (z, positive, weight), strict=True):
             buffer[at] = values[n - kept :].to(buffer)
-        self.rows_seen += n
-        self._last = n
+        self.rows_seen, self._last = self.rows_seen + n, n
 
     def _latest(self) -> RefreshBatch:
         """What a refresh looks at, the newest first."""
@@ -445,12 +425,14 @@ class GoalLoss(torch.nn.Module):
     def get_extra_state(self) -> dict[str, Any]:
         """The numbers of the last refresh, as plain as ``torch.load`` wants them."""
         loss = self._loss.state()
+        loss = {k: tuple(v) if isinstance(v, tuple) else v for k, v in loss.items()}
         own = {k: getattr(self, k) for k in _COUNTS}
+        totals = self._loss.goal.totals.tolist()
         return {
             "goal": str(self.goal),
             "solver": self.solver,
-            "loss": {k: tuple(v) if isinstance(v, tuple) else v for k, v in loss.items()},
-            "totals": self._loss.goal.totals.tolist(),
+            "loss": loss,
+            "totals": totals,
             **own,
         }
 

@@ -19,7 +19,6 @@ from scipy.special import expit
 
 from setpoint import solvers
 from setpoint.array_types import Floats
-from setpoint.errors import InputError
 from setpoint.penalty.problem import Lifted, Tradeoff, best_cut, lift
 from setpoint.solvers import Portfolio, Solver
 
@@ -400,23 +399,17 @@ class JointPenalty(Loss):
     # ------------------------------------------------------------------ the outer loop
     def _refresh(self, seen: RefreshBatch, scale: tuple[float, float], progress: float) -> None:
         now = min(int(progress * _ROUNDS), _ROUNDS - 1)
-        if now > self.round and self.scale == "code" and len(seen.scores) == len(self.s):
+        if now > self.round and self.scale == "code":
             violated = self._violated(sigmoid(seen.scores), self.s, seen.positive) > 0
             self.multipliers *= np.where(violated, _GROWTH, 1.0 / _GROWTH)
         self.round = now
-        A, B = self._lifted_counts(seen)
+        B, A = seen.mass(self.s)
         penalty = _FIRST_PENALTY * _GROWTH**now
         by_s = -self.goal.slopes(A, B) / penalty
         for i, (slack, row) in enumerate(self.goal.rows(A, B)):
             if slack < 0:
                 by_s = by_s - (self.goal.slopes(A, B, i) if self.scale == "code" else row)
         self.by_s = (float(by_s[0]), float(by_s[1]))
-
-    def _lifted_counts(self, seen: RefreshBatch) -> tuple[float, float]:
-        if len(seen.scores) != len(self.s):
-            raise InputError("ero-adam keeps s for each row and refreshes from all of them")
-        B, A = seen.mass(self.s)
-        return A, B
 
     # ------------------------------------------------------------------ rows
     def _of_rows(self, values: Floats, rows: Any, like: Any) -> Any:
@@ -529,12 +522,7 @@ def _own(solver: Solver, narrow: float) -> list[Stage]:
             ]
         case solvers.Ero():
             return [Stage("exact penalty, s in closed form", ExactPenalty, narrows=True)]
-        case solvers.EroAdam(reformulation=form, penalty_scale=scale):
-            joint = partial(
-                JointPenalty,
-                reformulation=form,
-                scale=scale,
-                regularised=solver.logit_regularization,
-            )
+        case solvers.EroAdam(reformulation=form, penalty_scale=scale, logit_regularization=tied):
+            joint = partial(JointPenalty, reformulation=form, scale=scale, regularised=tied)
             return [Stage("exact penalty, s by Adam", joint, rate=0.1)]
     return []

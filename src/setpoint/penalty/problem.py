@@ -133,24 +133,19 @@ class Tradeoff:
         B, A = np.meshgrid(self.totals[0] * share, self.totals[1] * share)
         v = self.accepted.rates(_pairs(A, B))
         objective = self.program.sense * self.program.value(v)
-        self._require(objective, str(self.goal.objective), self.goal.sense)
-        for c in self.program.constraints:
-            self._require(np.asarray(c.slack(v)), str(c.written), "the constraint")
-
-    @staticmethod
-    def _require(values: Floats, text: str, what: str) -> None:
-        values = np.nan_to_num(values, nan=0.0, posinf=1e300, neginf=-1e300)
-        by_positive, by_negative = np.diff(values, axis=0), np.diff(values, axis=1)
-        if (by_positive >= -SATISFIED).all() and (by_negative <= SATISFIED).all():
-            return
-        how = "falls with accepted positives"
-        if (by_positive >= -SATISFIED).all():
-            how = "rises with accepted negatives"
-        raise ShapeError(
-            f"{what} {text}: it {how} somewhere, and a model is trained for {Portfolio.takes}, "
-            "such as recall, precision, F-beta, accuracy, G-mean and cost; `PlugInClassifier` "
-            "takes any goal, after training"
-        )
+        parts = [(f"{self.goal.sense} {self.goal.objective}", objective)]
+        parts += [(f"the constraint {c.written}", c.slack(v)) for c in self.program.constraints]
+        for what, exact in parts:
+            values = np.nan_to_num(exact, nan=0.0, posinf=1e300, neginf=-1e300)
+            rises = (np.diff(values, axis=0) >= -SATISFIED).all()
+            if rises and (np.diff(values, axis=1) <= SATISFIED).all():
+                continue
+            how = "rises with accepted negatives" if rises else "falls with accepted positives"
+            raise ShapeError(
+                f"{what}: it {how} somewhere, and a model is trained for {Portfolio.takes}, "
+                "such as recall, precision, F-beta, accuracy, G-mean and cost; `PlugInClassifier` "
+                "takes any goal, after training"
+            )
 
 
 def _pairs(A: Floats | float, B: Floats | float) -> Floats:
@@ -234,16 +229,37 @@ def best_pair(
     goal: Tradeoff, A: Floats, B: Floats, cost_A: Floats, cost_B: Floats, least: float = 0.0
 ) -> AcceptedCounts:
     """Minimise ``cost_A[k] + cost_B[l] - score(A[k], B[l])`` over what meets the goal."""
-    ratios = goal.accepted.ratios
-    if ratios is not None and A.size * B.size <= _MOST_CELLS:
-        k, l, cost = _best_pair(A, B, cost_A, cost_B, least, *ratios)
-        return AcceptedCounts(k, l, cost, True)
-    if ratios is None and A.size * B.size <= _MOST_SLOW:
-        k, l, cost = _of_grid(
-            goal, A, B, cost_A, cost_B, least, np.arange(A.size), np.arange(B.size)
-        )
-        return AcceptedCounts(k, l, cost, True)
-    return _refined(goal, A, B, cost_A, cost_B, least)
+
+    def of_grid(some_k: NDArray[np.int64], some_l: NDArray[np.int64]) -> tuple[int, int, float]:
+        a, b = np.broadcast_arrays(A[some_k][:, None], B[some_l][None, :])
+        cost = cost_A[some_k][:, None] + cost_B[some_l][None, :] - goal.score(a, b)
+        allowed = (goal.violation(a, b) <= SATISFIED) & (a + b >= least - SATISFIED)
+        cost = np.where(allowed, cost, np.inf)
+        i, j = np.unravel_index(int(np.argmin(cost)), cost.shape)
+        if not np.isfinite(cost[i, j]):
+            return -1, -1, np.inf
+        return int(some_k[i]), int(some_l[j]), float(cost[i, j])
+
+    ratios, n_cells = goal.accepted.ratios, A.size * B.size
+    if ratios is not None and n_cells <= _MOST_CELLS:
+        return AcceptedCounts(*_best_pair(A, B, cost_A, cost_B, least, *ratios), True)
+    if ratios is None and n_cells <= _MOST_SLOW:
+        return AcceptedCounts(*of_grid(np.arange(A.size), np.arange(B.size)), True)
+    # From a coarse grid to finer ones round the best pair: not certain to be the best.
+    low_k, high_k, low_l, high_l = 0, A.size - 1, 0, B.size - 1
+    best = AcceptedCounts(-1, -1, np.inf, False)
+    while True:
+        some_k = np.unique(np.linspace(low_k, high_k, _COARSE).astype(np.int64))
+        some_l = np.unique(np.linspace(low_l, high_l, _COARSE).astype(np.int64))
+        k, l, cost = of_grid(some_k, some_l)
+        if cost < best.cost:
+            best = AcceptedCounts(k, l, cost, False)
+        step_k = -(-(high_k - low_k) // (_COARSE - 1))
+        step_l = -(-(high_l - low_l) // (_COARSE - 1))
+        if max(step_k, step_l) <= 1 or best.k < 0:
+            return best
+        low_k, high_k = max(best.k - 2 * step_k, 0), min(best.k + 2 * step_k, A.size - 1)
+        low_l, high_l = max(best.l - 2 * step_l, 0), min(best.l + 2 * step_l, B.size - 1)
 
 
 @kernel(error_model="numpy")
@@ -276,47 +292,6 @@ def _best_pair(
             if cost < best:
                 best, best_k, best_l = cost, k, l
     return best_k, best_l, best
-
-
-def _of_grid(
-    goal: Tradeoff,
-    A: Floats,
-    B: Floats,
-    cost_A: Floats,
-    cost_B: Floats,
-    least: float,
-    some_k: NDArray[np.int64],
-    some_l: NDArray[np.int64],
-) -> tuple[int, int, float]:
-    a, b = A[some_k][:, None], B[some_l][None, :]
-    a, b = np.broadcast_arrays(a, b)
-    cost = cost_A[some_k][:, None] + cost_B[some_l][None, :] - goal.score(a, b)
-    allowed = (goal.violation(a, b) <= SATISFIED) & (a + b >= least - SATISFIED)
-    cost = np.where(allowed, cost, np.inf)
-    i, j = np.unravel_index(int(np.argmin(cost)), cost.shape)
-    if not np.isfinite(cost[i, j]):
-        return -1, -1, np.inf
-    return int(some_k[i]), int(some_l[j]), float(cost[i, j])
-
-
-def _refined(
-    goal: Tradeoff, A: Floats, B: Floats, cost_A: Floats, cost_B: Floats, least: float
-) -> AcceptedCounts:
-    """From a coarse grid to finer ones round the best pair: not certain to be the best."""
-    low_k, high_k, low_l, high_l = 0, A.size - 1, 0, B.size - 1
-    best = AcceptedCounts(-1, -1, np.inf, False)
-    while True:
-        some_k = np.unique(np.linspace(low_k, high_k, _COARSE).astype(np.int64))
-        some_l = np.unique(np.linspace(low_l, high_l, _COARSE).astype(np.int64))
-        k, l, cost = _of_grid(goal, A, B, cost_A, cost_B, least, some_k, some_l)
-        if cost < best.cost:
-            best = AcceptedCounts(k, l, cost, False)
-        step_k = -(-(high_k - low_k) // (_COARSE - 1))
-        step_l = -(-(high_l - low_l) // (_COARSE - 1))
-        if max(step_k, step_l) <= 1 or best.k < 0:
-            return best
-        low_k, high_k = max(best.k - 2 * step_k, 0), min(best.k + 2 * step_k, A.size - 1)
-        low_l, high_l = max(best.l - 2 * step_l, 0), min(best.l + 2 * step_l, B.size - 1)
 
 
 class Lifted(NamedTuple):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.counts import Evidence, cutoffs
-from setpoint.errors import InputError, SetpointError
+from setpoint.errors import SetpointError
 from setpoint.estimators import FitData, Training, linear_scores, modules, most_models, skops_io
 from setpoint.goals import Goal, Metric
 from setpoint.guarantees import (
@@ -187,18 +187,6 @@ _RATE, _DECAY = (1e-3, 3e-3), (1e-2, 1e-4)
 """Of AdamW, for networks and for linear models."""
 _ROWS_PASSED, _FEWEST_EPOCHS, _MOST_EPOCHS = 10_000_000, 3, 50
 """Rows that a method passes over in all its epochs, whose number lies within these."""
-
-
-def check_sources(estimator: Any) -> None:
-    """Refuse a checkpoint that is not a path, and a module that cannot be made."""
-    path = estimator.checkpoint
-    if path is not None and (not isinstance(path, str | os.PathLike) or not str(path)):
-        raise InputError(f"`checkpoint` is a path or None, got {path!r}")
-    module = estimator.module
-    if not callable(module) and module not in ("linear", "mlp"):
-        raise InputError(
-            f"`module` is 'linear', 'mlp' or a function that makes a torch module, got {module!r}"
-        )
 
 
 def settled(training: Minibatches, linear: bool, n_rows: int) -> Minibatches:
@@ -379,21 +367,16 @@ class Checkpoint:
         if not self.path.exists():
             return None
         head, _, data = self.path.read_bytes().partition(b"\n")
-        if not head.startswith(_HEAD.encode()):
-            raise CheckpointError(
-                f"{self.path} is not a checkpoint; it was left as it is", path=self.path
-            )
         written, _, digest = head.decode("utf-8", "replace").removeprefix(_HEAD).partition(" ")
-        if written != _FORMAT:
-            raise CheckpointError(
-                f"{self.path} is a checkpoint in format {written}, and this setpoint reads format "
-                f"{_FORMAT}",
-                path=self.path,
-            )
-        if digest != blake2b(data, digest_size=16).hexdigest():
-            raise CheckpointError(
-                f"{self.path} is damaged: its checksum does not fit", path=self.path
-            )
+        why = ""
+        if not head.startswith(_HEAD.encode()):
+            why = "is not a checkpoint; it was left as it is"
+        elif written != _FORMAT:
+            why = f"is a checkpoint in format {written}, and this setpoint reads format {_FORMAT}"
+        elif digest != blake2b(data, digest_size=16).hexdigest():
+            why = "is damaged: its checksum does not fit"
+        if why:
+            raise CheckpointError(f"{self.path} {why}", path=self.path)
         trusted = [f"{t.__module__}.{t.__qualname__}" for t in _TUPLES]
         found: dict[str, Any] = skops_io().loads(data, trusted=trusted)
         check_settings(self.path, found["settings"], self.settings)

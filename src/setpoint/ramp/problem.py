@@ -111,8 +111,8 @@ def rows_of(program: Program, least: float = 0.0) -> list[Row]:
     found: list[tuple[str, Affine]] = []
     for c in program.constraints:
         try:
-            rows = program.row_builder(least).bound(c.function, c.level, c.sign)
-            rows = without_auxiliaries(rows)
+            builder = program.row_builder(least)
+            rows = without_auxiliaries(builder.bound(c.function, c.level, c.sign))
         except NotLinearError:
             raise ShapeError(
                 f"{c}: `RampClassifier` takes bounds that linear rows of rates describe, and this "

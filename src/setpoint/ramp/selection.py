@@ -27,6 +27,7 @@ from setpoint.search import (
     ConstantGoalWarning,
     Found,
     InfeasibleError,
+    Status,
     not_found,
     solve_exact,
 )
@@ -122,25 +123,25 @@ class RampTraining(Training):
         others: list[Found] = []
         for name, w in models.items():
             scored = self.scored(w)
-            at_zero = self.reached(w, scored, Threshold(0.0))
+            found = self.reached(w, scored, Threshold(0.0))
             cuts = feasible_cutoffs(self.program, scored, self.problem.floors)
-            if self.meets(at_zero):
-                why = at_zero.why if not name else f"{name} was better as it is"
-                others.append(replace(at_zero, why=why))
-            elif cuts is not None:
+            meets = self.meets(found)
+            if not meets and cuts is not None:
                 why = "the cut-off moved from 0 to where the counted rates meet the bounds"
-                near = self.reached(w, scored, Threshold(cuts[0]))
-                others.append(replace(near, status="feasible", why=why))
-            if not name and others:
-                first = others.pop()
+                found = self.reached(w, scored, Threshold(cuts[0]), why)
+            elif name:
+                found = replace(found, why=f"{name} was better as it is")
+            if not name:
+                first = found if meets or cuts is not None else None
+            elif meets or cuts is not None:
+                others.append(found)
             if cuts is not None:
-                best = self.reached(w, scored, Threshold(cuts[1]))
                 why = f"{name or 'the trained model'} at its best cut-off"
-                others.append(replace(best, status="feasible", why=why))
-        others.sort(key=lambda found: -self.program.score_at(found.values))
-        if first is None or not others:
-            return first or (others[0] if others else None)
-        return others[0] if self.clearly_better(others[0], first) else first
+                others.append(self.reached(w, scored, Threshold(cuts[1]), why))
+        best = max(others, key=lambda found: self.program.score_at(found.values), default=None)
+        if first is None or best is None:
+            return first or best
+        return best if self.clearly_better(best, first) else first
 
     def clearly_better(self, one: Found, other: Found) -> bool:
         """Whether a gain is more than the rows decided otherwise explain by chance."""
@@ -166,21 +167,17 @@ class RampTraining(Training):
             raise self.not_found(InfeasibleError("", violation=violation))
         return replace(outcome, status="nearest", blame=self.blame())
 
-    def reached(self, w: Floats, scored: Evidence, rule: Threshold) -> Found:
-        """What a rule reaches on the rows."""
+    def reached(self, w: Floats, scored: Evidence, rule: Threshold, why: str = "") -> Found:
+        """What a rule reaches on the rows; `why` it is another than the ramp's own."""
         confusion = scored.confusion(rule)
+        own = "drawn by the ramp" if rule.randomized else "scores of at least 0 are accepted"
+        status: Status = "stationary" if self.solved.converged and not why else "feasible"
+        rates, share = self.program.rates_of(confusion.counts), scored.undecided(rule)
+        passes = self.solved.n_passes
         return Found(
-            [],
-            rule,
-            confusion,
-            self.program.rates_of(confusion.counts),
-            scored,
-            "drawn by the ramp" if rule.randomized else "scores of at least 0 are accepted",
-            "stationary" if self.solved.converged else "feasible",
-            randomized_share=scored.undecided(rule),
-            n_calls=self.solved.n_passes,
-            model=w,
-        )
+            [], rule, confusion, rates, scored, why or own, status,
+            randomized_share=share, n_calls=passes, model=w,
+        )  # fmt: skip
 
     def meets(self, outcome: Found) -> bool:
         """Whether the goal is met, and its floors are."""

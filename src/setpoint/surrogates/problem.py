@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
+from sklearn.utils import gen_batches
 
 from setpoint.array_types import Floats
 from setpoint.blackbox import RowMetric, rows_taken
@@ -117,9 +118,8 @@ class FrozenBody:
         torch, device = modules.needed("torch"), modules.device_for(device)
         if device == "cpu":
             return Matrix(self.features(X))
-        exact = (
-            torch.float64 if modules.dtype_of(self._network()) == torch.float64 else torch.float32
-        )
+        double = modules.dtype_of(self._network()) == torch.float64
+        exact = torch.float64 if double else torch.float32
         out = torch.empty((X.shape[0], len(self.head) - 1), dtype=exact, device=device)
         self._fill(out, X, device)
         return OnDevice(out)
@@ -136,10 +136,9 @@ class FrozenBody:
         given = _inputs(network.get_submodule(self.layer))
         like, size = modules.dtype_of(network), modules.rows_at_once(X.shape[1])
         with modules.needed("torch").no_grad():
-            for start in range(0, X.shape[0], size):
-                rows = slice(start, min(start + size, X.shape[0]))
+            for rows in gen_batches(X.shape[0], size):
                 network(modules.as_batch(X, rows, like).to(device))
-                out[rows] = given[-1].reshape(rows.stop - start, out.shape[1])
+                out[rows] = given[-1].reshape(rows.stop - rows.start, out.shape[1])
                 given.clear()
 
 
@@ -167,29 +166,21 @@ def fit_body(
     if weight is not None:
         kept = np.flatnonzero(weight)
         X, true, weight = X[kept], true[kept], weight[kept]
-    d, state, network = X.shape[1], None, None
+    d, state = X.shape[1], None
     if isinstance(module, torch.nn.Module):
-        module = network = _ready(module, d)
+        if any(isinstance(p, torch.nn.UninitializedParameter) for p in module.parameters()):
+            raise InputError(
+                "`module` has lazy layers that have not seen any rows, so it is not trained: give "
+                "a trained module, or a function that makes one to be trained here"
+            )
+        module = network = copy.deepcopy(module).cpu().eval()
+        modules.check_output(network, d)
     else:
         network = modules.build(module, d, seed)
         _train(network, X, true, weight, epochs, device, seed)
         state = modules.to_bytes(network.cpu().eval())
     looked = modules.as_batch(X, slice(0, _LOOKED), modules.dtype_of(network))
     return FrozenBody(module, state, *_last_layer(network, looked), d)
-
-
-def _ready(module: torch.nn.Module, n_features: int) -> torch.nn.Module:
-    """A copy on the CPU in evaluation mode."""
-    from torch.nn.parameter import UninitializedParameter
-
-    if any(isinstance(p, UninitializedParameter) for p in module.parameters()):
-        raise InputError(
-            "`module` has lazy layers that have not seen any rows, so it is not trained: give a "
-            "trained module, or a function that makes one to be trained here"
-        )
-    own = copy.deepcopy(module).cpu().eval()
-    modules.check_output(own, n_features)
-    return own
 
 
 def _train(
@@ -490,8 +481,8 @@ def of_folds(
     judged = rows_taken(metric, index, len(training.true))
     places = np.split(np.argsort(order), np.cumsum([len(test) for _, test in splits])[:-1])
     made = []
-    for i, ((train, test), place) in enumerate(zip(splits, places, strict=True)):
-        where = f" in the training rows of fold {i + 1}"
+    for i, ((train, test), place) in enumerate(zip(splits, places, strict=True), 1):
+        where = f" in the training rows of fold {i}"
         made.append(training.fold(train, training.features[test], place, where))
     made.append(training.fold(training.rows, None, np.empty(0, np.int64)))
     on_metric = None
@@ -506,12 +497,9 @@ def of_folds(
 
 def splits_of(cv: Any, X: Any, y: Any, weight: Floats | None, seed: int) -> list[tuple[Rows, Rows]]:
     """Rows to train on and rows to judge on, those of weight zero left out."""
-    folds = folds_of(cv, X, y, seed)
-    out = [(_weighty(train, weight), _weighty(test, weight)) for train, test in folds]
+    out = folds_of(cv, X, y, seed)
+    if weight is not None:
+        out = [(train[weight[train] > 0], test[weight[test] > 0]) for train, test in out]
     if not out or any(len(train) == 0 or len(test) == 0 for train, test in out):
         raise InputError("`cv`: a fold has no rows of positive weight to train or to judge on")
     return out
-
-
-def _weighty(rows: Rows, weight: Floats | None) -> Rows:
-    return rows if weight is None else rows[weight[rows] > 0]

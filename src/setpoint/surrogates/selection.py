@@ -22,7 +22,7 @@ from setpoint.blackbox import (
 from setpoint.errors import EmptyPopulationError, InputError, warn_caller
 from setpoint.estimators import Training
 from setpoint.parameters import SATISFIED
-from setpoint.report import Entry, measured_entry
+from setpoint.report import measured_entry
 from setpoint.rules import Threshold
 from setpoint.search import Found
 from setpoint.solvers import AdaptiveSurrogates, SearchLimits, Solver, SurrogateWeights
@@ -98,14 +98,13 @@ class SearchPlan:
         least = plan
         while least.budget < least.least:  # what is kept for afterwards grows with the budget
             least = replace(least, budget=least.least)
-        if least is not plan:
-            one = f"one gradient of {2 * m} evaluations"
-            what = "models" if plan.over_weights else one
-            raise InputError(
-                f"`evaluations={plan.budget}` are too few: {what}, the cut-off of the "
-                f"baseline and what a gain is compared with need {least.budget}"
-            )
-        return plan
+        if least is plan:
+            return plan
+        what = "models" if plan.over_weights else f"one gradient of {2 * m} evaluations"
+        raise InputError(
+            f"`evaluations={plan.budget}` are too few: {what}, the cut-off of the baseline and "
+            f"what a gain is compared with need {least.budget}"
+        )
 
     @property
     def over_weights(self) -> bool:
@@ -213,12 +212,8 @@ class Selected:
     draws: Floats
     cuts: bool
     summary: AdaptiveSummary
-
-    @property
-    def value(self) -> float:
-        """The metric of the models that are kept."""
-        found = self.summary
-        return found.best_value if found.accepted else found.baseline_value
+    value: float
+    """The metric of the models that are kept."""
 
 
 @dataclass(eq=False)
@@ -265,19 +260,15 @@ class SampleSearch:
         ranks = np.linspace(0.0, 1.0, COARSE)
         cuts = np.quantile(f, ranks, method="inverted_cdf")
         gains = self.metered(np.stack([margin(f, t) for t in cuts]))
-        weights = self.plan.over_weights
-        m = FEW if weights else self.plan.m
-        estimator = Estimator(sample, self.metered, _PROBE, m, self.rng)
-        found = estimator.differences(first, _WIDE)
+        m = FEW if self.plan.over_weights else self.plan.m
+        found = Estimator(sample, self.metered, _PROBE, m, self.rng).differences(first, _WIDE)
         if np.ptp(gains) == 0.0 and found.moved == 0.0:
             raise InputError(
                 f"{metric.name} is {metric.sense * float(gains[0]):.6g} for all of "
                 f"{self.metered.used} different decisions: there is nothing to optimise. Check "
                 "that it looks at what it is given"
             )
-        if weights:
-            return True
-        wrong, all_wrong = _non_monotone(found)
+        wrong, all_wrong = ([], False) if self.plan.over_weights else _non_monotone(found)
         if not wrong:
             return True
         names = [sample.names[k] for k in wrong]
@@ -303,30 +294,29 @@ class SampleSearch:
             sigma = None if solver.sigma == "auto" else float(solver.sigma)
             slope = Estimator(sample, metered, solver.gradient, plan.m, self.rng, sigma, monotone)
             starts = {name: known[name] for name in plan.starts}
-            search = Descent(
-                *shared, slope, starts, float(solver.step), int(solver.max_iter), **kept
-            )
+            how = float(solver.step), int(solver.max_iter)
+            search = Descent(*shared, slope, starts, *how, **kept)
         else:
-            most = max(self.metered.metric.n_rows // _ROWS_A_MODEL, 3)
+            most = max(metered.metric.n_rows // _ROWS_A_MODEL, 3)
             search = WeightSearch(*shared, plan.starts[0], known[plan.starts[0]], most, **kept)
-        with self.metered.limits.keeping(True):  # the baseline, at least
+        with metered.limits.keeping(True):  # the baseline, at least
             search.run()
         return search.best
 
     # ------------------------------------------------------------------ after
     def shifted(self, models: Floats) -> Shift:
         """The smoothed cut-off; a goal with a formula costs no evaluations for it."""
-        f, metric = self.sample.scores(models), self.metered.metric
+        f, metric, plan = self.sample.scores(models), self.metered.metric, self.plan
         sweep = None
         if isinstance(metric, FormulaMetric):
 
             def sweep(scores: Floats, moving: NDArray[np.bool_] | None) -> Floats:
                 return metric.sense * metric.sweep(scores, moving)
 
+        smooth, most = plan.solver.smooth, plan.cutoffs
         return smoothed_threshold(
-            self.metered, f, metric.weight, smooth=self.plan.solver.smooth, most=self.plan.cutoffs,
-            sweep=sweep,
-        )  # fmt: skip
+            self.metered, f, metric.weight, smooth=smooth, most=most, sweep=sweep
+        )
 
     def moved(self, models: Floats, shift: Shift) -> Floats:
         """Models whose scores are at least 0 where the cut-off was reached."""
@@ -356,8 +346,14 @@ class SampleSearch:
         pair = np.stack([self.sample.scores(c.models) for c in (best, baseline)])
         error, values, astray = None, np.empty((0, 2)), ""
         if gain > 0 and not limits.stopped:
-            astray = self._check_refit(best.models, baseline.gain)
-            if not astray:
+            own = self.sample.own_scores(best.models)
+            refit = baseline.gain if own is None else self.metered.gain(own)
+            if refit < baseline.gain:
+                astray = (
+                    f"the model of all rows reaches {sense * refit:.4g} even on rows that it was "
+                    "trained on, so it is not the one that the folds' models speak for"
+                )
+            else:
                 with limits.keeping(True):  # unjudged, at least
                     error, values = gain_error(self.metered, pair, self.plan.draws, self.rng)
         if not gain > 0:
@@ -375,15 +371,9 @@ class SampleSearch:
             more = "more" if accepted else "not more"
             why = f"the gain of {gain:.4g} is {more} than {size}, {wanted * error:.4g}"
         kept, row = (best, 0) if accepted else (baseline, 1)
+        base, found, used = sense * baseline.gain, sense * best.gain, self.metered.used
         summary = AdaptiveSummary(
-            baseline=self._baseline(cuts),
-            baseline_value=sense * baseline.gain,
-            best_value=sense * best.gain,
-            accepted=accepted,
-            why=why,
-            error=error,
-            n_bootstrap=len(values),
-            evaluations=self.metered.used,
+            self._baseline(cuts), base, found, accepted, why, error, len(values), used,
             budget=self.plan.budget,
             search="weights" if self.plan.over_weights else "gradient",
             gradient=getattr(self.plan.solver, "gradient", _PROBE),
@@ -391,8 +381,11 @@ class SampleSearch:
             surrogates=self.sample.names,
             path=tuple(self.steps),
             greater_is_better=sense > 0,
-        )
-        return Selected(kept.models, baseline.models, pair[row], values[:, row], cuts, summary)
+        )  # fmt: skip
+        return Selected(
+            kept.models, baseline.models, pair[row], values[:, row], cuts, summary,
+            found if accepted else base,
+        )  # fmt: skip
 
     def _baseline(self, cuts: bool) -> str:
         """What the search is compared with, in words."""
@@ -403,19 +396,6 @@ class SampleSearch:
         if isinstance(metric, FormulaMetric) and metric.goal.constraints:
             out += f", less {metric.penalty:g} for a unit of violation,"
         return out
-
-    def _check_refit(self, models: Floats, base_gain: float) -> str:
-        """Why the model of all rows is not to be kept, if it differs from the judged ones."""
-        own = self.sample.own_scores(models)
-        if own is None:
-            return ""
-        gain = self.metered.gain(own)
-        if gain >= base_gain:
-            return ""
-        return (
-            f"the model of all rows reaches {self.metered.metric.sense * gain:.4g} even on rows "
-            "that it was trained on, so it is not the one that the folds' models speak for"
-        )
 
 
 def _non_monotone(found: Differences) -> tuple[list[int], bool]:
@@ -456,40 +436,26 @@ class SurrogatesTraining(Training):
         rows, summary = self.judged.evidence({None: self.selected.scores}), self.selected.summary
         rule, goal = Threshold(0.0), self.judged.goal
         confusion = rows.confusion(rule)
-        v, misses = np.zeros(0), False
-        if not goal.is_blackbox:
+        v, misses, objective = np.zeros(0), False, None
+        if goal.is_blackbox:  # its value, with a bootstrap interval
+            value, draws = self.selected.value, self.selected.draws
+            objective = measured_entry(goal, self.search.metered.metric, value)
+            if len(draws) > 1:
+                half = _NORMAL * float(draws.std(ddof=1))
+                ends: dict[str, Any] = {"low": value - half, "high": value + half}
+                objective = replace(objective, interval="bootstrap", **ends)
+        else:
             program = self.linked.at(rows.marginals)
             v = program.rates_of(confusion.counts)
             misses = bool(goal.constraints and program.violation(v) > SATISFIED)
-        how = (
-            "a search over the surrogates' weights"
-            if self.search.plan.over_weights
-            else "Algorithm 1"
-        )
+        weighs = self.search.plan.over_weights
+        how = "a search over the surrogates' weights" if weighs else "Algorithm 1"
         result = "what it found is kept" if summary.accepted else "the baseline is kept"
         return Found(
-            [],
-            rule,
-            confusion,
-            v,
-            rows,
-            f"{how}: {summary.why}; {result}",
-            "nearest" if misses else "feasible",
-            n_calls=self.search.metered.used,
-            objective=self._objective(),
-            model=self.selected.models[-1],
-        )
-
-    def _objective(self) -> Entry | None:
-        """The value of a black box with its bootstrap interval; None for goals that are counted."""
-        goal, value, draws = self.judged.goal, self.selected.value, self.selected.draws
-        if not goal.is_blackbox:
-            return None
-        entry = measured_entry(goal, self.search.metered.metric, value)
-        if len(draws) < 2:
-            return entry
-        half = _NORMAL * float(draws.std(ddof=1))
-        return replace(entry, low=value - half, high=value + half, interval="bootstrap")
+            [], rule, confusion, v, rows, f"{how}: {summary.why}; {result}",
+            "nearest" if misses else "feasible", n_calls=self.search.metered.used,
+            objective=objective, model=self.selected.models[-1],
+        )  # fmt: skip
 
     def models(self, found: Found) -> list[Found]:
         """The best of the search, with scores of the rows by the models of their folds."""

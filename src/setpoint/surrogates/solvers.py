@@ -273,10 +273,8 @@ class Descent(SurrogateSearch):
         stride = self.step
         for _ in range(_STRIDES + 1):
             self._need(n_surrogates)
-            tried = [
-                self.sample.stepped(path.now.models, stride * e, self.inner)
-                for e in np.eye(n_surrogates)
-            ]
+            axes = stride * np.eye(n_surrogates)
+            tried = [self.sample.stepped(path.now.models, by, self.inner) for by in axes]
             gains = self.metered(np.stack([self.sample.scores(m) for m, _ in tried]))
             k = int(np.argmax(gains))
             if (gains != here).any():
@@ -319,12 +317,8 @@ class WeightSearch(SurrogateSearch):
             return
         simplex = np.zeros((k, k - 1))
         simplex[1:] = _FIRST_WEIGHT * np.eye(k - 1)
-        options: Any = {
-            "maxfev": self.most,
-            "initial_simplex": simplex,
-            "xatol": 1e-3,
-            "fatol": 1e-6,
-        }
+        options: Any = {"maxfev": self.most, "initial_simplex": simplex}
+        options |= {"xatol": 1e-3, "fatol": 1e-6}
         minimize(self._loss, simplex[0], method="Nelder-Mead", options=options)
 
     def _loss(self, logs: Floats) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -94,11 +94,6 @@ class AdaptiveSummary(Section):
     greater_is_better : bool
         Which of two values of the metric is the better one.
 
-    Raises
-    ------
-    ValueError
-        If `search` is another, or a step has other weights.
-
     Examples
     --------
     >>> from sklearn.datasets import make_classification
@@ -128,16 +123,6 @@ class AdaptiveSummary(Section):
     surrogates: tuple[str, ...]
     path: tuple[AdaptiveStep, ...] = field(default=(), repr=False)
     greater_is_better: bool = True
-
-    def __post_init__(self) -> None:
-        if self.search not in ("gradient", "weights"):
-            raise InputError(f"search is 'gradient' or 'weights', got {self.search!r}")
-        for step in self.path:
-            if len(step.weights) != len(self.surrogates):
-                raise InputError(
-                    f"path: a step has {len(step.weights)} weights, and there are "
-                    f"{len(self.surrogates)} surrogates"
-                )
 
     def best_step(self) -> AdaptiveStep | None:
         """The best step of the best path, the first of equals; None where it has no step."""
@@ -184,6 +169,7 @@ class AdaptiveSummary(Section):
         The search followed its gradient (interpolation) over 2 surrogates; best start: logistic.
         """
         kept = "Accepted: the search's model" if self.accepted else "Not accepted: the baseline"
+        why = self.why.strip().rstrip(".")
         spent = plural(self.evaluations, "time")
         spent += "" if self.budget is None else f" of {self.budget:,} allowed"
         over = plural(len(self.surrogates), "surrogate")
@@ -193,12 +179,17 @@ class AdaptiveSummary(Section):
         out = [
             f"Baseline: {self.baseline} has {number(self.baseline_value)}.",
             f"Best model of the search: {number(self.best_value)}, {self._gain()}.",
-            f"{kept} is what was returned. {_sentence(self.why)}".rstrip(),
+            f"{kept} is what was returned." + (f" {why[0].upper()}{why[1:]}." if why else ""),
             f"The metric was evaluated {spent}.",
             f"The search {how}; best start: {self.start}.",
         ]
-        weights = self._weights()
-        return [*out, weights] if weights else out
+        step, n = self.best_step(), len(self.surrogates)
+        if step is not None and n > 1 and self.best_value != self.baseline_value:
+            pairs = sorted(zip(step.weights, self.surrogates, strict=True), key=lambda p: -p[0])
+            shown = [f"{name} {100.0 * w:.0f} %" for w, name in pairs[:_MOST_WEIGHTS]]
+            shown += [f"and {n - _MOST_WEIGHTS} more"] if n > _MOST_WEIGHTS else []
+            out.append(f"Weights of the surrogates at its best step: {'; '.join(shown)}.")
+        return out
 
     def _gain(self) -> str:
         far = self.best_value - self.baseline_value
@@ -212,21 +203,6 @@ class AdaptiveSummary(Section):
             return f"{out} with an unknown standard error"
         out += f" with a standard error of {number(self.error)}"
         return f"{out}, from {self.n_bootstrap:,} draws of rows" if self.n_bootstrap else out
-
-    def _weights(self) -> str:
-        """The weighting at the best step, the largest first; "" where no step was better."""
-        step = self.best_step()
-        if step is None or len(self.surrogates) < 2 or self.best_value == self.baseline_value:
-            return ""
-        pairs = sorted(zip(step.weights, self.surrogates, strict=True), key=lambda p: -p[0])
-        shown = [f"{name} {100.0 * w:.0f} %" for w, name in pairs[:_MOST_WEIGHTS]]
-        more = f"; and {len(pairs) - _MOST_WEIGHTS} more" if len(pairs) > _MOST_WEIGHTS else ""
-        return f"Weights of the surrogates at its best step: {'; '.join(shown)}{more}."
-
-
-def _sentence(text: str) -> str:
-    text = text.strip()
-    return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else ""
 
 
 # --- How an adaptive search went ------------------------------------------------------------------
@@ -316,8 +292,13 @@ def plot_surrogate_path(
     panels = style.panels(ax, (6.4, 1.2 + sum(heights)), heights)
     top, bottom = panels[0], panels[-1]
     _metric(top.ax, summary)
-    evaluations = "evaluations of the metric"
-    name = "metric" if goal is None else _metric_name(as_goal(goal))
+    evaluations, name = "evaluations of the metric", "metric"
+    if goal is not None:
+        measure = as_goal(goal).objective
+        name = style.wrapped(str(measure), 30)
+        if isinstance(measure, BlackBoxMetric):
+            # An import path: it holds no spaces to break it at.
+            name = _cut(measure.name, _LONGEST).replace(":", ":\n")
     top.finish(evaluations if top is bottom else "", name)
     if top is not bottom:
         bottom.ax.sharex(top.ax)
@@ -331,13 +312,6 @@ def plot_surrogate_path(
     return Display(tuple(panel.ax for panel in panels))
 
 
-def _metric_name(goal: Goal) -> str:
-    if isinstance(goal.objective, BlackBoxMetric):
-        # An import path: it holds no spaces to break it at.
-        return _cut(goal.objective.name, _LONGEST).replace(":", ":\n")
-    return style.wrapped(str(goal.objective), 30)
-
-
 def _metric(ax: Axes, summary: AdaptiveSummary) -> None:
     """The metric along each path, the best one first, and the baseline."""
     starts = dict.fromkeys([summary.start, *(step.start for step in summary.path)])
@@ -345,27 +319,21 @@ def _metric(ax: Axes, summary: AdaptiveSummary) -> None:
     best_first = [(start, steps) for start, steps in drawn.items() if steps]
     for i, (start, steps) in enumerate(best_first):
         ink, dashes = _OTHERS[(i - 1) % len(_OTHERS)]
-        own = start == summary.start
-        ax.plot(
-            [step.used for step in steps],
-            [step.value for step in steps],
-            color=style.BLUE if own else ink,
-            linestyle="-" if own else dashes,
-            linewidth=style.LINE if own else 1.2,
-            marker="o",
-            markersize=2.5 if len(steps) > 1 else 5.0,
-            label=f"from {start}" + (" (the best path)" if own else ""),
-            zorder=3.0 if own else 2.5,
-        )
-    ax.axhline(
-        summary.baseline_value,
-        color=style.RED,
-        linewidth=1.2,
-        linestyle=(0, (4, 2)),
-        label=f"baseline {number(summary.baseline_value)}"
-        + ("" if summary.accepted else ", returned"),
-        zorder=2,
-    )
+        look: dict[str, Any] = {
+            "color": ink, "linestyle": dashes, "linewidth": 1.2, "zorder": 2.5,
+            "label": f"from {start}",
+        }  # fmt: skip
+        if start == summary.start:
+            look = {
+                "color": style.BLUE, "linestyle": "-", "linewidth": style.LINE, "zorder": 3.0,
+                "label": f"from {start} (the best path)",
+            }  # fmt: skip
+        look |= {"marker": "o", "markersize": 2.5 if len(steps) > 1 else 5.0}
+        ax.plot([step.used for step in steps], [step.value for step in steps], **look)
+    kept = ("", ", returned") if summary.accepted else (", returned", "")
+    name = f"baseline {number(summary.baseline_value)}{kept[0]}"
+    dashed: dict[str, Any] = {"color": style.RED, "linewidth": 1.2, "linestyle": (0, (4, 2))}
+    ax.axhline(summary.baseline_value, label=name, zorder=2, **dashed)
     if summary.best_value != summary.baseline_value:
         # The best model, at the step that it comes from.
         at = summary.best_step()
@@ -373,16 +341,9 @@ def _metric(ax: Axes, summary: AdaptiveSummary) -> None:
         if at is not None and at.value != summary.best_value:
             # The model of the step with its cut-off set anew.
             ax.plot([x, x], [at.value, summary.best_value], color=style.ORANGE, linewidth=1.0)
-        ax.plot(
-            [x],
-            [summary.best_value],
-            "D",
-            color=style.ORANGE,
-            markersize=7,
-            linestyle="none",
-            label=f"best {number(summary.best_value)}" + (", returned" if summary.accepted else ""),
-            zorder=5,
-        )
+        name = f"best {number(summary.best_value)}{kept[1]}"
+        mark: dict[str, Any] = {"color": style.ORANGE, "markersize": 7, "linestyle": "none"}
+        ax.plot([x], [summary.best_value], "D", label=name, zorder=5, **mark)
     ax.margins(x=0.03, y=0.1)
     ax.set_xlim(ax.get_xlim())
 
@@ -417,41 +378,18 @@ def _weights(ax: Axes, summary: AdaptiveSummary) -> None:
     tops = np.cumsum([np.zeros(len(x)), *shares], axis=0)
     middles = (tops[1:, -1] + tops[:-1, -1]) / 2.0
     for foot, top, (ink, alpha) in zip(tops[:-1], tops[1:], _BANDS, strict=False):
-        ax.fill_between(
-            x,
-            foot,
-            top,
-            step="post",
-            facecolor=ink,
-            alpha=alpha,
-            edgecolor="none",
-            linewidth=0,
-        )
+        fill: dict[str, Any] = {"facecolor": ink, "alpha": alpha, "edgecolor": "none"}
+        ax.fill_between(x, foot, top, step="post", linewidth=0, **fill)
         ax.step(x, top, where="post", color=style.PAPER, linewidth=0.8)
     ax.set_ylim(0.0, 1.0)
     ax.set_yticks([0.0, 0.5, 1.0], ["0", "50 %", "100 %"])
     heights = _spread(middles, [1 + name.count("\n") for name, _ in bands])
     for (name, _), (ink, alpha), middle, y in zip(bands, _BANDS, middles, heights, strict=False):
-        ax.plot(
-            [1.0, 1.03, 1.06],
-            [middle, y, y],
-            transform=ax.transAxes,
-            color=ink,
-            alpha=alpha,
-            linewidth=2.0,
-            clip_on=False,
-        )
-        ax.annotate(
-            name,
-            (1.07, y),
-            xycoords="axes fraction",
-            color=style.INK,
-            fontsize=style.SMALL,
-            va="center",
-            ha="left",
-            annotation_clip=False,
-            parse_math=False,
-        )
+        line: dict[str, Any] = {"color": ink, "alpha": alpha, "linewidth": 2.0, "clip_on": False}
+        ax.plot([1.0, 1.03, 1.06], [middle, y, y], transform=ax.transAxes, **line)
+        text: dict[str, Any] = {"color": style.INK, "fontsize": style.SMALL, "parse_math": False}
+        text |= {"va": "center", "ha": "left", "annotation_clip": False}
+        ax.annotate(name, (1.07, y), xycoords="axes fraction", **text)
 
 
 def _cut(text: str, most: int) -> str:
@@ -472,8 +410,7 @@ def _spread(middles: Sequence[float], lines: Sequence[int]) -> Floats:
     y = np.clip(np.asarray(middles, np.float64), half, 1.0 - half)
     for i in range(1, len(y)):
         y[i] = max(y[i], y[i - 1] + half[i - 1] + half[i])
-    over = 1.0 - half[-1]
-    for i in range(len(y) - 1, -1, -1):
-        y[i] = min(y[i], over)
-        over = y[i] - half[i] - (half[i - 1] if i else 0.0)
+    y[-1] = min(y[-1], 1.0 - half[-1])
+    for i in range(len(y) - 2, -1, -1):
+        y[i] = min(y[i], y[i + 1] - half[i + 1] - half[i])
     return np.asarray(y)

@@ -67,26 +67,16 @@ class Hypograph:
         shares[shares < _USED] = 0.0
         return Peak(-value, x[:-1], shares / shares.sum())
 
-    def slope(self, peak: Peak) -> Floats:
-        """The slope (m,) of the mixture of cuts at the maximum: above 0 where v is capped."""
-        return np.asarray(peak.shares @ np.array(self.g))
-
     def centre(self, low: float, rng: np.random.Generator) -> tuple[Floats, float]:
         """The centre of mass of what lies above `low`: multipliers (m,) and height."""
         self._lp.set_bounds(self.m, low, INF)
-        ends = []
-        for j in range(self.m + 1):
-            for sign in (1.0, -1.0):
-                cost = np.zeros(self.m + 1)
-                cost[j] = sign
-                ends.append(self._solved(cost)[1])
+        box = np.eye(self.m + 1)
+        points = np.array([self._solved(sign * axis)[1] for axis in box for sign in (1.0, -1.0)])
         self._lp.set_bounds(self.m, -INF, INF)
-        points = np.array(ends)
         least, most = points.min(axis=0), points.max(axis=0)
         scale = np.maximum(most - least, 1e-12)
         A = np.column_stack([-np.array(self.g), np.ones(len(self.b))])
         room = np.array(self.b) - A @ least
-        box = np.eye(self.m + 1)
         A = np.vstack([A * scale, box, -box])
         room = np.concatenate([room, np.ones(self.m + 1), np.zeros(self.m + 1)])
         start = ((points - least) / scale).mean(axis=0)
@@ -215,23 +205,31 @@ def cutting_planes(
 ) -> Convex:
     """Maximise the dual of Problem 3 over multipliers in [0, cap]^m."""
     search = Convex(majorizer, min(cap, _FIRST_CAP), xi)
+    model, rng = search.model, rng or np.random.default_rng(0)
     for w in known:
         search.cut(w)
-    rng = rng or np.random.default_rng(0)
     while True:
         peak = search.mixed()
-        gap = eps * max(1.0, abs(peak.value)) + _OF_MISSED * search.missed(peak)
-        gap = max(gap, of_gain * (search.at_first() - peak.value))
+        # What the mixture pays, at the most, for rows that it misses.
+        missed = float(peak.v @ np.maximum(peak.shares @ np.array(model.g), 0.0))
+        gap = eps * max(1.0, abs(peak.value)) + _OF_MISSED * missed
+        # The largest value within the box of the first cut.
+        first = model.b[0] + model.cap * float(np.maximum(model.g[0], 0.0).sum())
+        gap = max(gap, of_gain * (first - peak.value))
         search.closed = peak.value - search.lower <= gap
-        at_end = bool((peak.v >= _AT_END * search.model.cap).any())
-        if search.closed and at_end and search.model.cap < cap:
-            search.model.widen(min(cap, _WIDENING * search.model.cap))
+        at_end = bool((peak.v >= _AT_END * model.cap).any())
+        if search.closed and at_end and model.cap < cap:
+            model.widen(min(cap, _WIDENING * model.cap))
             continue
         if search.closed or len(search.weights) >= _MOST_CUTS:
-            return search.at(peak)
+            # The mixture, and the weights that it is of.
+            search.w, search.v, search.upper = search.mixture(peak), peak.v, peak.value
+            shares = zip(search.weights, peak.shares, strict=True)
+            search.kept = [w for w, share in shares if share > 0.0]
+            return search
         v, height = peak.v, peak.value
         if chooser == "center":
-            v, height = search.model.centre(search.lower, rng)
+            v, height = model.centre(search.lower, rng)
         a, c = majorizer.costs(v)
         solved = svm.solve(a, c, search.xi, max(0.5 * gap, _SHARE * (height - search.lower)))
         search.xi = solved.xi
@@ -265,23 +263,8 @@ class Convex:
         self.weights.append(w)
         self.n_passes += 1
 
-    def at(self, peak: Peak) -> Convex:
-        """Itself, with what the maximum says: the mixture, and the weights that it is of."""
-        self.w, self.v, self.upper = self.mixture(peak), peak.v, peak.value
-        self.kept = [w for w, share in zip(self.weights, peak.shares, strict=True) if share > 0.0]
-        return self
-
     def mixture(self, peak: Peak) -> Floats:
         return np.asarray(peak.shares @ np.array(self.weights))
-
-    def at_first(self) -> float:
-        """The largest value within the box of the first cut."""
-        b, g = self.model.b[0], self.model.g[0]
-        return b + self.model.cap * float(np.maximum(g, 0.0).sum())
-
-    def missed(self, peak: Peak) -> float:
-        """What the mixture pays, at the most, for rows that it misses."""
-        return float(peak.v @ np.maximum(self.model.slope(peak), 0.0))
 
     def mixed(self) -> Peak:
         """The maximum, after the mixture behind it has become a cut of its own."""
@@ -370,16 +353,9 @@ class MajorizeMinimize(RampSearch):
     def _solve(self, cap: float) -> Convex:
         majorizer = Majorizer(self.problem, linear_scores(self.problem.X, self.w), self.split)
         # Any weights give a cut, so those of the last problem need no new SVM.
+        how: dict[str, Any] = {"cap": cap, "chooser": self.chooser, "xi": self.xi, "rng": self.rng}
         convex = cutting_planes(
-            majorizer,
-            self.svm,
-            [self.w, *self.cuts],
-            eps=_EPS * self.tol,
-            of_gain=_OF_GAIN,
-            cap=cap,
-            chooser=self.chooser,
-            xi=self.xi,
-            rng=self.rng,
+            majorizer, self.svm, [self.w, *self.cuts], eps=_EPS * self.tol, of_gain=_OF_GAIN, **how
         )
         self.w, self.multipliers = convex.w, convex.v
         self.xi, self.cuts = convex.xi, convex.kept

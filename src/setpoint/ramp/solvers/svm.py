@@ -150,9 +150,8 @@ class SVM:
         """Weights whose value is within `eps` of the smallest, where the steps suffice."""
         start = np.zeros(len(a)) if xi is None else np.clip(xi, -c, a)
         rows = np.flatnonzero((a > 0.0) | (c > 0.0))
-        if self.method == "liblinear":
-            return self._liblinear(a, c, start, rows, eps)
-        return self._ascend(a, c, start, rows, eps)
+        search = self._liblinear if self.method == "liblinear" and len(rows) else self._ascend
+        return search(a, c, start, rows, eps)
 
     # ------------------------------------------------------------------ dual coordinate ascent
     def _ascend(self, a: Floats, c: Floats, xi: Floats, rows: Codes, eps: float) -> Separated:
@@ -228,8 +227,6 @@ class SVM:
     # ------------------------------------------------------------------ LIBLINEAR
     def _liblinear(self, a: Floats, c: Floats, xi: Floats, rows: Codes, eps: float) -> Separated:
         """Weights by LIBLINEAR, and dual variables that show how good they are."""
-        if not len(rows):
-            return self._ascend(a, c, xi, rows, eps)
         up, down = np.flatnonzero(c > 0.0), np.flatnonzero(a > 0.0)
         index = np.concatenate([up, down])
         classes = np.repeat([1.0, -1.0], [len(up), len(down)])
