@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from setpoint import search
 from setpoint.cli import session as shell
 from setpoint.cli.endings import (
     Ending,
@@ -127,8 +128,6 @@ def _fit(
     **asked: Any,
 ) -> Ending:
     """Fit on tables in memory, write and print."""
-    from setpoint.cli.choose import explore_infeasible, write_explorer
-    from setpoint.search import InfeasibleError
     from setpoint.tables import TableModel, explore_fit, fit_tables, read_tables
 
     parameters = [f.name for f in fields(TableModel) if f.init]
@@ -153,13 +152,17 @@ def _fit(
     )  # fmt: skip
     try:
         fit_tables(fitted, read)
-    except InfeasibleError as error:
+    except search.InfeasibleError as error:
         if explore is not None:
+            from setpoint.cli.choose import explore_infeasible
+
             explore_infeasible(error, read.goal, explore, page)
         raise
     fitted.report, fitted.held_out = _worded(fitted.report), _worded(fitted.held_out)
     write_fit(fitted, page)
     if explore is not None:
+        from setpoint.cli.choose import write_explorer
+
         try:
             write_explorer(explore_fit(fitted), explore, new, data)
         except InputError as why:

@@ -10,20 +10,30 @@ from dataclasses import dataclass, replace
 from functools import partial, wraps
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, ClassVar, Concatenate, ParamSpec, Protocol, Self, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Concatenate,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    cast,
+)
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from setpoint.blackbox import BlackBox, measured_on, shifted_by
+from setpoint import blackbox, search
+from setpoint.blackbox import BlackBox
 from setpoint.counts import Evidence
 from setpoint.errors import InputError, warn_caller
 from setpoint.estimators import FitData, given_rows
 from setpoint.estimators.by_rule import DecidesBatches
 from setpoint.estimators.explanation import ExplainsDecisions, explored, require_rows
-from setpoint.explorer import Explorer
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
     CheckedData,
@@ -56,16 +66,13 @@ from setpoint.report import (
     with_deployed,
     with_searched_bounds,
 )
-from setpoint.search import (
-    Found,
-    Frontier,
-    Randomized,
-    TracePoint,
-    Vary,
-    frontier_exact,
-    vary_of,
-)
+from setpoint.search import Found, Randomized, TracePoint
 from setpoint.solvers import Confidence, SearchLimits, Settings, Solver, solver_of
+
+if TYPE_CHECKING:
+    from setpoint.explorer import Explorer
+    from setpoint.search import Frontier, Vary
+
 
 # --- Fingerprints of fitted models ----------------------------------------------------------------
 
@@ -424,8 +431,8 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         metric = getattr(self, "goal", None)
         if not isinstance(metric, BlackBox) or metric.goal != goal:
             return None
-        bound = measured_on(metric, self._classes, rows, where=None)
-        value = bound.of_rows(shifted_by(self.rule_, scores, segments))
+        bound = blackbox.measured_on(metric, self._classes, rows, where=None)
+        value = bound.of_rows(blackbox.shifted_by(self.rule_, scores, segments))
         return measured_entry(metric, bound, value)
 
     def explore(
@@ -501,7 +508,7 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
     ) -> Frontier:
         """See :func:`setpoint.frontier`."""
         check_is_fitted(self)
-        wanted, _ = vary_of(self._goal() if goal is None else as_goal(goal), vary)
+        wanted, _ = search.vary_of(self._goal() if goal is None else as_goal(goal), vary)
         evidence = getattr(self, "evidence_", None)
         require_rows("frontier", X, y, rows, evidence)
         if X is not None:
@@ -513,7 +520,7 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
     def _frontier_on(
         self, goal: Goal, evidence: Evidence, vary: Vary, values: Any, randomized: Randomized
     ) -> Frontier:
-        return frontier_exact(goal, evidence, vary, values, randomized=randomized)
+        return search.frontier_exact(goal, evidence, vary, values, randomized=randomized)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the rows of ``fit``: they are not part of the model."""

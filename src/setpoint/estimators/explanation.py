@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from setpoint import explorer
 from setpoint.counts import Evidence, counted_rows
 from setpoint.errors import (
     InputError,
@@ -18,19 +19,6 @@ from setpoint.errors import (
     nearest,
 )
 from setpoint.estimators.by_rule import DecidesByRule
-from setpoint.explorer import (
-    SEVERAL,
-    Explorer,
-    GivenScores,
-    ScoredRows,
-    cautions,
-    check_curve,
-    check_of,
-    explorer_of,
-    joined,
-    names_of,
-    rows_of_fit,
-)
 from setpoint.goals import as_goal, column_in_words, value_in_words
 from setpoint.inputs import (
     described,
@@ -43,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from setpoint.estimators.base import GoalClassifier
+    from setpoint.explorer import Explorer, GivenScores, ScoredRows
     from setpoint.rules import Rule
 
 
@@ -507,11 +496,11 @@ def explored(
 ) -> Explorer:
     """See :meth:`setpoint.estimators.base.GoalClassifier.explore`."""
     wanted = _SHARE if check is None else None if check == 0 else check
-    apart, share = check_of(wanted, _OF_CHECK)
+    apart, share = explorer.check_of(wanted, _OF_CHECK)
     goals = [classifier._goal() if goal is None else as_goal(goal)]
     if other_goal is not None:
         goals.append(as_goal(other_goal))
-    names, both = names_of(by), joined(*goals)
+    names, both = explorer.names_of(by), explorer.joined(*goals)
     evidence = getattr(classifier, "evidence_", None)
     require_rows("explore", X, y, given, evidence)
     if evidence is not None and check is not None:
@@ -519,15 +508,17 @@ def explored(
             "`check`: the rows of fit are there to choose on, and X and y are those of the check; "
             "leave it out"
         )
-    rule, warnings = classifier.rule_, cautions(both)
-    check_curve(both, len(classifier.classes_), rule.value_columns, classifier._defers)
+    rule, warnings = classifier.rule_, explorer.cautions(both)
+    explorer.check_curve(both, len(classifier.classes_), rule.value_columns, classifier._defers)
     if rule.score_columns is not None:
-        raise InputError(SEVERAL)
+        raise InputError(explorer.SEVERAL)
 
     def checked(of: str, X: Any, y: Any, **sides: Any) -> GivenScores:
         rows, inputs = classifier._seen(both, X, y, **sides)
         scores = classifier._scores(X)
-        out = GivenScores.of(rows[None], inputs, scores, names, "The rows given to explore.")
+        out = explorer.GivenScores.of(
+            rows[None], inputs, scores, names, "The rows given to explore."
+        )
         weight = inputs.tables[None].weight
         codes = classifier._segments(X, sides["sensitive_features"])
         codes = None if codes is None else codes[counted_rows(weight)]
@@ -547,7 +538,7 @@ def explored(
     else:
         if X is not None:
             held = checked("The check: ", X, y, **given)
-        own = rows_of_fit(both, evidence, rule)
+        own = explorer.rows_of_fit(both, evidence, rule)
         for name in names:
             if name not in both.needs.columns.get(None, {}):
                 raise InputError(
@@ -555,4 +546,4 @@ def explored(
                     f"{name!r} ({nearest(name, both.needs.names)}); setpoint.explore takes scores "
                     "with any columns"
                 )
-    return explorer_of(goals, own, held, held_name="X", rule=rule, warnings=warnings)
+    return explorer.explorer_of(goals, own, held, held_name="X", rule=rule, warnings=warnings)

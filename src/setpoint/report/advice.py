@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
+from setpoint import guarantees
 from setpoint.counts import Evidence
 from setpoint.goals import (
     Const,
@@ -16,13 +18,6 @@ from setpoint.goals import (
     Reduce,
     in_words,
     walk,
-)
-from setpoint.guarantees import (
-    BestBounds,
-    Guarantee,
-    NotCertifiable,
-    Shown,
-    Unshown,
 )
 from setpoint.inference import FAILS, OPEN, SHOWN, verdict_of
 from setpoint.parameters import SATISFIED
@@ -50,6 +45,10 @@ from setpoint.report.promised import (
     promising,
     sure,
 )
+
+if TYPE_CHECKING:
+    from setpoint.guarantees import BestBounds, Guarantee, NotCertifiable, Shown, Unshown
+
 
 # --- What is not certain, and what to do about it -------------------------------------------------
 
@@ -345,7 +344,7 @@ def refused(left: Unshown) -> NotCertifiable:
         _rows_in_words(guarantee, best),
         "" if best.bounds else "Loosen the bound, or ask for less confidence",
     ]
-    error = NotCertifiable(
+    error = guarantees.NotCertifiable(
         ". ".join(text for text in said if text),
         worst.text,
         best.values.get(worst.text, worst.value),

@@ -14,14 +14,12 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from setpoint import estimators
+from setpoint import blackbox, estimators, search
 from setpoint.array_types import Codes, Floats
-from setpoint.blackbox import measured_on, rows_taken
 from setpoint.counts import Evidence, counted_rows
 from setpoint.errors import EmptyPopulationError, GoalError, InputError
 from setpoint.goals import TABLE, Goal, Metric, walk
 from setpoint.inputs import CheckedData, DecideOn, column_names, in_frame, some
-from setpoint.judging import ModelChoice
 from setpoint.plugin.fit.crossfit import (
     CrossFit,
     JointModel,
@@ -32,17 +30,16 @@ from setpoint.plugin.fit.crossfit import (
     cross_fit,
     splits_of,
 )
-from setpoint.plugin.fit.race import race
 from setpoint.plugin.problem import BASELINES
 from setpoint.plugin.selection import solve_evidence
-from setpoint.plugin.solvers.searching import RETRAININGS, search_space
 from setpoint.program import link
 from setpoint.report import GoalReport, rule_facts, with_words
 from setpoint.rules import Argmax, Mixture, PerSegment, Rule, Threshold
-from setpoint.search import Found, InfeasibleError, now
+from setpoint.search import Found, now
 from setpoint.solvers import HoldOut
 
 if TYPE_CHECKING:
+    from setpoint.judging import ModelChoice
     from setpoint.plugin.classifier import PlugInClassifier
 
 
@@ -88,6 +85,8 @@ class Task:
         joint = self.response.posterior and self.hides_groups
         if self.owner._auto is None:
             return self.by_joint_scores() if joint else self.by_scores()
+        from setpoint.plugin.fit.race import race
+
         raced = race(self, averaged=not joint)
         # A model of group and class together is of the same kind.
         self.model, self.params, self.choice = raced.model, raced.params, raced.choice
@@ -113,7 +112,7 @@ class Task:
         """The rule over out-of-fold scores or posteriors of the model."""
         data, metric = self.data, None
         if data.metric is not None:
-            metric = measured_on(data.metric, data.classes, data.given[None])
+            metric = blackbox.measured_on(data.metric, data.classes, data.given[None])
         if fitted is None:
             fitted = self._cross_fitted(data.y, self.response, data.y)
         score = partial(self.response, fitted.model)
@@ -124,7 +123,7 @@ class Task:
         }
         evidence = inputs.evidence(scores)
         if metric is not None:
-            metric = rows_taken(metric, fitted.index, len(data.true))
+            metric = blackbox.rows_taken(metric, fitted.index, len(data.true))
         blocks = self._blocks(inputs, fitted.index)
         more = {"blocks": blocks, "metric": metric}
         return fitted.model, None, *self._decided(fitted, inputs, evidence, score, **more)
@@ -187,7 +186,7 @@ class Task:
         more |= {"folds": fitted.folds, "notes": notes, "confidence": self.data.promised}
         try:
             return solve_evidence(inputs, evidence, self.options, **more)
-        except InfeasibleError as error:
+        except search.InfeasibleError as error:
             if order:
                 error.args = (str(error).replace(error.finding, f"{error.finding}. {order}", 1),)
             raise
@@ -244,6 +243,8 @@ class Task:
     # ------------------------------------------------------------------ a retrained learner
     def by_retraining(self, learner: Any) -> Fitted:
         """The rule that draws among learners trained for the oracle's objectives."""
+        from setpoint.plugin.solvers.searching import RETRAININGS, search_space
+
         data = self.data
         if data.promised is not None:
             raise GoalError(
