@@ -10,12 +10,11 @@ if TYPE_CHECKING:
         BudgetSpentError,
         FormulaMetric,
         RowMetric,
-        blackbox_of,
         measured_on,
         rows_taken,
         shifted_by,
     )
-    from setpoint.blackbox.blackbox import BlackBox, MetricError
+    from setpoint.blackbox.blackbox import BlackBox, MetricError, blackbox_of
     from setpoint.blackbox.smoothing import Shift, Smooth, margin, smoothed_threshold
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint import blackbox
 from setpoint.array_types import Codes, Floats
 from setpoint.blackbox.blackbox import BlackBox, MetricError
-from setpoint.blackbox.smoothing import margin
 from setpoint.counts import Rows, count_threshold, cutoffs
 from setpoint.errors import EmptyPopulationError, GoalError, InputError, nearest, quoted
 from setpoint.goals import Expression, Goal, as_goal
@@ -355,30 +355,17 @@ def _kept(weight: Floats | None, rows: GivenRows) -> Codes:
     return np.arange(rows.n_rows) if weight is None else np.flatnonzero(weight)
 
 
-# --- Which black box is meant, and its value for a rule -------------------------------------------
-
-
-def blackbox_of(goal: Any) -> BlackBox | None:
-    """The black box that a `goal` argument is; None for goals of the language."""
-    if isinstance(goal, BlackBox):
-        return goal
-    named = as_goal(goal)
-    if named.is_blackbox:
-        raise GoalError(
-            f"the goal '{named}' only names a metric; its function is wanted: "
-            "goal=BlackBox(function)"
-        )
-    return None
+# --- The value of a black box for a rule -------------------------------------------
 
 
 def shifted_by(rule: Rule, scores: Floats, segments: Codes | None = None) -> Floats:
     """Scores (n,) minus the rule's cut-off, so that the rule decides positive from 0 on."""
     if isinstance(rule, Threshold) and rule.width == 0.0:
-        return margin(scores, rule.threshold)
+        return blackbox.margin(scores, rule.threshold)
     if isinstance(rule, PerSegment) and segments is not None:
         cuts = [r.threshold for r in rule.rules if isinstance(r, Threshold) and r.width == 0.0]
         if len(cuts) == len(rule.rules):
-            return margin(scores, np.array(cuts)[segments])
+            return blackbox.margin(scores, np.array(cuts)[segments])
     return np.where(rule.decide(scores, segments) == 1, 1.0, -1.0)
 
 

@@ -17,8 +17,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from setpoint.errors import InputError, InputTypeError, nearest
-from setpoint.goals import BlackBoxMetric, Goal
+from setpoint.errors import GoalError, InputError, InputTypeError, nearest
+from setpoint.goals import BlackBoxMetric, Goal, as_goal
 
 # --- What goes wrong when a metric is called ------------------------------------------------------
 
@@ -418,3 +418,16 @@ def _checked_limits(limits: Any) -> tuple[float, float] | None:
 
 def _is_real(x: object) -> bool:
     return isinstance(x, (numbers.Real, Decimal)) and not isinstance(x, bool)
+
+
+def blackbox_of(goal: Any) -> BlackBox | None:
+    """The black box that a `goal` argument is; None for goals of the language."""
+    if isinstance(goal, BlackBox):
+        return goal
+    named = as_goal(goal)
+    if named.is_blackbox:
+        raise GoalError(
+            f"the goal '{named}' only names a metric; its function is wanted: "
+            "goal=BlackBox(function)"
+        )
+    return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from setpoint import search
 from setpoint.cli import session as shell
 from setpoint.cli.endings import (
     Ending,
@@ -126,10 +127,8 @@ def _fit(
     **asked: Any,
 ) -> Ending:
     """Fit on tables in memory, write and print."""
-    from setpoint.cli.choose import explore_infeasible, write_explorer
     from setpoint.estimators import save_model
     from setpoint.report import Header, command_for, stricter_goal
-    from setpoint.search import InfeasibleError
     from setpoint.tables import (
         TableModel,
         costs_of_constraints,
@@ -164,8 +163,10 @@ def _fit(
 
     try:
         fit_tables(fitted, read)
-    except InfeasibleError as error:
+    except search.InfeasibleError as error:
         if explore is not None:
+            from setpoint.cli.choose import explore_infeasible
+
             explore_infeasible(error, read.goal, explore, header.command)
         raise
     fitted.report, fitted.held_out = _worded(fitted.report), _worded(fitted.held_out)
@@ -180,6 +181,8 @@ def _fit(
             top = header if guarantee is not None else judging(fitted.judged.goal)
             write_page(fitted, report, top, costs)
     if explore is not None:
+        from setpoint.cli.choose import write_explorer
+
         try:
             write_explorer(explore_fit(fitted), explore, new, data)
         except InputError as why:

@@ -10,32 +10,20 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from setpoint.blackbox import BlackBox, measured_on, shifted_by
+from setpoint import blackbox, explorer, search
+from setpoint.blackbox import BlackBox
 from setpoint.counts import Evidence, counted_rows
 from setpoint.errors import InputError, nearest, warn_caller
 from setpoint.estimators import FitData, given_rows
 from setpoint.estimators.by_rule import DecidesBatches
 from setpoint.estimators.explanation import ExplainsDecisions
-from setpoint.explorer import (
-    SEVERAL,
-    Explorer,
-    GivenScores,
-    ScoredRows,
-    cautions,
-    check_curve,
-    check_of,
-    explorer_of,
-    joined,
-    names_of,
-    rows_of_fit,
-)
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
     CheckedData,
@@ -69,16 +57,13 @@ from setpoint.report import (
     with_deployed,
     with_searched_bounds,
 )
-from setpoint.search import (
-    Found,
-    Frontier,
-    Randomized,
-    TracePoint,
-    Vary,
-    frontier_exact,
-    vary_of,
-)
+from setpoint.search import Found, Randomized, TracePoint
 from setpoint.solvers import Confidence, SearchLimits, Settings, Solver, solver_of
+
+if TYPE_CHECKING:
+    from setpoint.explorer import Explorer, GivenScores, ScoredRows
+    from setpoint.search import Frontier, Vary
+
 
 # --- Fingerprints of fitted models ----------------------------------------------------------------
 
@@ -450,8 +435,8 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         metric = getattr(self, "goal", None)
         if not isinstance(metric, BlackBox) or metric.goal != goal:
             return None
-        bound = measured_on(metric, self._classes, rows, where=None)
-        value = bound.of_rows(shifted_by(self.rule_, scores, segments))
+        bound = blackbox.measured_on(metric, self._classes, rows, where=None)
+        value = bound.of_rows(blackbox.shifted_by(self.rule_, scores, segments))
         return measured_entry(metric, bound, value)
 
     def explore(
@@ -509,10 +494,10 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
             "baseline": baseline,
         }  # fmt: skip
         wanted = _HELD_OUT if check is None else None if check == 0 else check
-        apart, share = check_of(wanted, ("X", "y", *given))
+        apart, share = explorer.check_of(wanted, ("X", "y", *given))
         goals = [self._goal() if goal is None else as_goal(goal)]
         goals += [] if other_goal is None else [as_goal(other_goal)]
-        names, both = names_of(by), joined(*goals)
+        names, both = explorer.names_of(by), explorer.joined(*goals)
         evidence = getattr(self, "evidence_", None)
         require_rows("explore", X, y, given, evidence)
         if evidence is not None and check is not None:
@@ -520,15 +505,17 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
                 "`check`: the rows of fit are there to choose on, and X and y are those of the "
                 "check; leave it out"
             )
-        rule, warnings = self.rule_, cautions(both)
-        check_curve(both, len(self.classes_), rule.value_columns, self._defers)
+        rule, warnings = self.rule_, explorer.cautions(both)
+        explorer.check_curve(both, len(self.classes_), rule.value_columns, self._defers)
         if rule.score_columns is not None:
-            raise InputError(SEVERAL)
+            raise InputError(explorer.SEVERAL)
 
         def checked(of: str, X: Any, y: Any, **sides: Any) -> GivenScores:
             rows, inputs = self._seen(both, X, y, **sides)
             scores, weight = self._scores(X), inputs.tables[None].weight
-            out = GivenScores.of(rows[None], inputs, scores, names, "The rows given to explore.")
+            out = explorer.GivenScores.of(
+                rows[None], inputs, scores, names, "The rows given to explore."
+            )
             codes = self._segments(X, sides["sensitive_features"])
             codes = None if codes is None else codes[counted_rows(weight)]
             if seen := self._share_seen(X, weight):
@@ -546,7 +533,7 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
                 held = checked("The check: ", **others)
         else:
             held = None if X is None else checked("The check: ", X, y, **given)
-            own = rows_of_fit(both, evidence, rule)
+            own = explorer.rows_of_fit(both, evidence, rule)
             for name in names:
                 if name not in both.needs.columns.get(None, {}):
                     raise InputError(
@@ -554,7 +541,7 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
                         f"{name!r} ({nearest(name, both.needs.names)}); setpoint.explore takes "
                         "scores with any columns"
                     )
-        page = explorer_of(goals, own, held, held_name="X", rule=rule, warnings=warnings)
+        page = explorer.explorer_of(goals, own, held, held_name="X", rule=rule, warnings=warnings)
         if path is not None:
             page.to_html(path)
         return page
@@ -572,7 +559,7 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
     ) -> Frontier:
         """See :func:`setpoint.frontier`."""
         check_is_fitted(self)
-        wanted, _ = vary_of(self._goal() if goal is None else as_goal(goal), vary)
+        wanted, _ = search.vary_of(self._goal() if goal is None else as_goal(goal), vary)
         evidence = getattr(self, "evidence_", None)
         require_rows("frontier", X, y, rows, evidence)
         if X is not None:
@@ -584,7 +571,7 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
     def _frontier_on(
         self, goal: Goal, evidence: Evidence, vary: Vary, values: Any, randomized: Randomized
     ) -> Frontier:
-        return frontier_exact(goal, evidence, vary, values, randomized=randomized)
+        return search.frontier_exact(goal, evidence, vary, values, randomized=randomized)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the rows of ``fit``: they are not part of the model."""

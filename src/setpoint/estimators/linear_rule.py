@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from zlib import crc32
 
 import numpy as np
@@ -16,13 +16,13 @@ from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
+from setpoint import guarantees
 from setpoint.array_types import Bools, Codes, Floats
 from setpoint.counts import Evidence
 from setpoint.errors import InputError
 from setpoint.estimators import FitData, Progress, decide, heard, open_fit, split_kinds
 from setpoint.estimators.base import GoalClassifier, SearchParameters, atomic_fit
 from setpoint.goals import Goal, require_plain
-from setpoint.guarantees import Certification, Promise, check_enough, monotone_constraints, tests_on
 from setpoint.inputs import (
     CheckedData,
     CheckedTable,
@@ -39,6 +39,10 @@ from setpoint.report import GoalReport, sentence
 from setpoint.rules import Threshold
 from setpoint.search import Found, Limits
 from setpoint.solvers import FAMILIES, Confidence, Solver
+
+if TYPE_CHECKING:
+    from setpoint.guarantees import Certification
+
 
 # --- Numbers as a model takes them ----------------------------------------------------------------
 
@@ -318,10 +322,14 @@ def split_scored(
     blocks: Codes | None = None,
 ) -> tuple[Evidence, Certification, CheckedTable | None]:
     """The rows that rules are found on, and the certification on the others."""
-    tests = tests_on(Promise.of(linked, confidence), evidence)
-    check_enough(tests, evidence.rows, confidence)
-    if whole and monotone_constraints(evidence, tests):
-        return evidence, Certification(confidence, lambda _: evidence, table=table), table
+    tests = guarantees.tests_on(guarantees.Promise.of(linked, confidence), evidence)
+    guarantees.check_enough(tests, evidence.rows, confidence)
+    if whole and guarantees.monotone_constraints(evidence, tests):
+        return (
+            evidence,
+            guarantees.Certification(confidence, lambda _: evidence, table=table),
+            table,
+        )
     share = confidence.certification_size
     share = SHARE if share == "auto" else float(share)
     # Of rows sorted by score the same places would be the same ranks in every draw of the data.

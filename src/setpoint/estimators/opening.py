@@ -15,19 +15,12 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
 
+from setpoint import blackbox, guarantees
 from setpoint.array_types import Codes, Floats, Integers
-from setpoint.blackbox import BlackBox, blackbox_of
+from setpoint.blackbox import BlackBox
 from setpoint.counts import Counted, Evidence
 from setpoint.errors import InputError, listed, nearest, quoted, warn_caller
 from setpoint.goals import Goal, as_goal
-from setpoint.guarantees import (
-    Certification,
-    Promise,
-    Unshown,
-    certified,
-    check_enough,
-    tests_on,
-)
 from setpoint.inputs import (
     CheckedData,
     CheckedTable,
@@ -66,6 +59,7 @@ from setpoint.sources import require_memory
 
 if TYPE_CHECKING:
     from setpoint.estimators.base import GoalClassifier
+    from setpoint.guarantees import Certification
 
 # --- What is to hold on new rows, and the ranges of columns that it may ask for ------------------
 
@@ -205,7 +199,7 @@ def open_fit(
     """Check everything that ``fit`` was given, before any work."""
     started = now()
     require_memory(X)
-    metric, goal = blackbox_of(classifier.goal), as_goal(classifier.goal)
+    metric, goal = blackbox.blackbox_of(classifier.goal), as_goal(classifier.goal)
     solver, limits = classifier._chosen()
     classifier._check_fit(goal, X, solver)
     if y is None:
@@ -270,8 +264,8 @@ def with_certifying_rows(
             )
         return data
     check_ranges(settings, data.goal, data.judged.tables)
-    promise = Promise.of(link(data.goal, data.judged.rows.codebook), settings)
-    data, tests = replace(data, promised=settings), tests_on(promise, data.judged.rows)
+    promise = guarantees.Promise.of(link(data.goal, data.judged.rows.codebook), settings)
+    data, tests = replace(data, promised=settings), guarantees.tests_on(promise, data.judged.rows)
     if settings.guarantee == "approximate":
         if certify_on is not None:
             raise InputError(
@@ -282,10 +276,12 @@ def with_certifying_rows(
     if certify_on is None and classifier._fits_nothing:
         return data  # split once there are scores
     if certify_on is None:
-        share = check_enough(tests, data.judged.rows, settings, _SET_APART)
+        share = guarantees.check_enough(tests, data.judged.rows, settings, _SET_APART)
         return set_apart(data, share, data.key)
     rows = _certifying(data, classifier, decide_on, certify_on)
-    check_enough(tests_on(promise, rows.judged.rows), rows.judged.rows, settings)
+    guarantees.check_enough(
+        guarantees.tests_on(promise, rows.judged.rows), rows.judged.rows, settings
+    )
     return replace(data, certifying=rows)
 
 
@@ -582,8 +578,8 @@ def decide(
         evidence, guarantee = found.evidence, None
         if certification is not None:
             try:
-                found, evidence, guarantee = certified(linked, found, certification)
-            except Unshown as left:
+                found, evidence, guarantee = guarantees.certified(linked, found, certification)
+            except guarantees.Unshown as left:
                 raise refused(left) from None
             table = certification.table
             # Approximately the scores are still those of cross-validation.

@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from setpoint import inference
 from setpoint.counts import Confusion
 from setpoint.errors import InputError
 from setpoint.goals import Expression
-from setpoint.inference.delta import correlations, smooth_limits, unsmoothed
 from setpoint.inference.profiles import CountedRates, bind_counted
 from setpoint.inference.tails import difference_above, of_fraction, ratio_above, ratio_below
 from setpoint.parameters import SATISFIED
@@ -90,7 +90,7 @@ def interval_of(x: fn.RateFunction, counted: CountedRates, level: float) -> Inte
     tail = (1.0 - level) / 2.0
     value = counted.value(x)
     if counted.is_large and x.features:
-        return Interval(*unsmoothed(x, counted, tail, tail), "delta")
+        return Interval(*inference.unsmoothed(x, counted, tail, tail), "delta")
     low, high, kind = _limits(x, counted, tail, tail)
     return Interval(min(low, value), max(high, value), kind)
 
@@ -131,7 +131,7 @@ def _limits(x: fn.RateFunction, counted: CountedRates, low: float, high: float) 
     elif isinstance(x, fn.WeightedSum) and len(_varying(x)) == 1:
         found = _multiple(x, counted, low, high)
     elif _is_smooth(x):
-        found = Interval(*smooth_limits(x, counted, low, high), "delta")
+        found = Interval(*inference.smooth_limits(x, counted, low, high), "delta")
     else:
         found = _parts(x, counted, low, high)
     bottom, top = counted.range(x)
@@ -142,7 +142,7 @@ def _fraction(x: fn.Affine | fn.Ratio, counted: CountedRates, low: float, high: 
     fraction = counted.fraction(x)
     exact = None if fraction is None else of_fraction(fraction, low, high)
     if fraction is None or exact is None:
-        return Interval(*smooth_limits(x, counted, low, high), "delta")
+        return Interval(*inference.smooth_limits(x, counted, low, high), "delta")
     return Interval(*exact, "clopper-pearson" if fraction.above.shape[1] == 2 else "exact")
 
 
@@ -163,7 +163,7 @@ def _pairs(x: fn.Node, counted: CountedRates, low: float, high: float) -> Interv
         return Interval(float(ratio and certain), float(ratio), "pairs")
     v = np.array([counted.value(c) for c in x.children])
     smooth = all(_is_smooth(c) for c in x.children)
-    corr = correlations(x.children, counted) if smooth else np.full((m, m), -1.0)
+    corr = inference.correlations(x.children, counted) if smooth else np.full((m, m), -1.0)
     pairs, others = m * (m - 1), ~np.eye(m, dtype=bool)
     tails = (low, high / pairs) if ratio else (low / pairs, high)
     (a, b), (c, d) = (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import narwhals as nw
 import narwhals.selectors as kinds
@@ -20,8 +20,11 @@ from setpoint.errors import InputError, InputTypeError, listed
 from setpoint.estimators import AsFloats
 from setpoint.goals import Goal
 from setpoint.inputs import frame_of, some
-from setpoint.judging.judge import Judged, Ranking
 from setpoint.report import Section, number
+
+if TYPE_CHECKING:
+    from setpoint.judging.judge import Judged, Ranking
+
 
 # --- What is done to numbers ----------------------------------------------------------------------
 

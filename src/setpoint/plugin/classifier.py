@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from sklearn import get_config
@@ -17,20 +17,23 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from setpoint import inputs
+from setpoint import inputs, plugin
 from setpoint.array_types import Floats
 from setpoint.counts import Evidence
 from setpoint.errors import GoalError, InputError
 from setpoint.estimators import GoalClassifier, Progress, SearchParameters, open_fit
 from setpoint.goals import Goal, as_goal
-from setpoint.plugin.exploring import frontier_of_evidence
 from setpoint.plugin.fit.crossfit import Response
 from setpoint.plugin.fit.fitting import Task, adapted, available_columns, naming_groups_in
 from setpoint.plugin.problem import Options
 from setpoint.program import waits_for_class
 from setpoint.report import GoalReport
-from setpoint.search import Found, Frontier, Randomized, Vary
+from setpoint.search import Found, Randomized
 from setpoint.solvers import HoldOut, ModelResponse, PostShift, Solver
+
+if TYPE_CHECKING:
+    from setpoint.search import Frontier, Vary
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -332,7 +335,7 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
             "tol": self._options(self._chosen()[0]).tol,
         }
         own["soft"] = self.goal_report_.search.evidence == "soft"
-        return frontier_of_evidence(goal, evidence, vary, values, **own)
+        return plugin.frontier_of_evidence(goal, evidence, vary, values, **own)
 
     def _keep(self, found: Found, report: GoalReport) -> None:
         self.rule_, self.goal_report_, self.trace_ = found.rule, report, found.trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -37,7 +37,10 @@ from setpoint.plugin.selection import solve_evidence
 from setpoint.plugin.solvers.searching import explored
 from setpoint.report import GoalReport, cutoffs_of, rule_facts
 from setpoint.rules import Rule, segment_in_words
-from setpoint.search import Frontier
+
+if TYPE_CHECKING:
+    from setpoint.search import Frontier
+
 
 # --- The best objective as one bound moves --------------------------------------------------------
 

@@ -9,13 +9,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from setpoint import search, solvers
+from setpoint import judging, search, solvers
 from setpoint.array_types import Floats
-from setpoint.blackbox import Smooth
 from setpoint.counts import ONE_BLOCK, Blocks, Confusion, Evidence
 from setpoint.errors import GoalError, InputError, ShapeError
 from setpoint.goals import Goal
-from setpoint.judging import MANY_CLASSES
 from setpoint.parameters import SATISFIED, check
 from setpoint.program import DiagonalForm, Program, RateTable, diagonal_form
 from setpoint.rules import Argmax, PerSegment, Rule, ValueAware, mixture, per_segment
@@ -41,7 +39,7 @@ class Options:
     on_infeasible: Literal["raise", "nearest"] = "raise"
     limits: Annotated[solvers.SearchLimits, solvers.SearchLimits] = _AS_IT_COMES
     progress: Callable[[search.TracePoint], None] | None = None
-    smooth: Smooth = "auto"
+    smooth: Literal["auto"] | int | None = "auto"
     oracle: Any = None
     started: float | None = None
     stopped: str = ""
@@ -276,7 +274,7 @@ class Achievable(WholeRules):
         n_blocks = n_segments * (counted.n_scores or 1)
         numbers = max(len(rates), len(book.strata) * n)
         self.by_top = not (whole_rules or by_values) and n_blocks * numbers <= _MOST_BLOCKS
-        stiff = n >= MANY_CLASSES and not self.by_top
+        stiff = n >= judging.MANY_CLASSES and not self.by_top
         self.smoothing = _STIFF_SMOOTHING if stiff else _SMOOTHING
         self._blocks = ONE_BLOCK
         if self.by_top:

@@ -6,22 +6,18 @@ import warnings
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setpoint import estimators
+from setpoint import blackbox, estimators, judging, plugin, search
 from setpoint.array_types import Codes, Floats
-from setpoint.blackbox import BudgetedMetric, FormulaMetric, RowMetric, smoothed_threshold
 from setpoint.counts import Evidence
 from setpoint.errors import warn_caller
 from setpoint.goals import Goal
-from setpoint.guarantees import Certification
 from setpoint.inputs import CheckedData, CheckedTable
-from setpoint.judging import RuleInputs, choose_evidence, choose_rule_inputs, reached
 from setpoint.parameters import SATISFIED
 from setpoint.plugin.problem import BASELINES, REMEDIES, EvidenceKind, Options
-from setpoint.plugin.solvers.searching import search_rule
 from setpoint.program import LinkedGoal, link
 from setpoint.report import GoalReport, measured_entry
 from setpoint.rules import PerSegment, Rule, Threshold
@@ -30,7 +26,6 @@ from setpoint.search import (
     Certificate,
     ConstantGoalWarning,
     Found,
-    InfeasibleError,
     Limits,
     StoppedError,
     StoppedWarning,
@@ -39,6 +34,13 @@ from setpoint.search import (
     worked_with,
 )
 from setpoint.solvers import Confidence
+
+if TYPE_CHECKING:
+    from setpoint.blackbox import RowMetric
+    from setpoint.guarantees import Certification
+    from setpoint.judging import RuleInputs
+    from setpoint.search import InfeasibleError
+
 
 # --- Searches tried out: quick ones on most of some rows ------------------------------------------
 
@@ -72,7 +74,7 @@ def _quick_rule(goal: Goal, options: Options, by: RuleInputs, evidence: Evidence
             tol=options.tol,
         ).rule  # fmt: skip
     own = replace(options, evidence="label" if by == "label" else "soft")
-    return search_rule(goal, evidence, own, tried=True).rule
+    return plugin.search_rule(goal, evidence, own, tried=True).rule
 
 
 # --- Soft or label evidence -----------------------------------------------------------------------
@@ -86,31 +88,31 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
     """The rule by the kind of evidence that is chosen, and why that was."""
     try:
         find = partial(_quick_rule, goal, quick(options))
-        kind, why = choose_evidence(goal, evidence, find)
+        kind, why = judging.choose_evidence(goal, evidence, find)
     except KeyboardInterrupt:
         kind, why = "label", "label evidence, as neither kind was chosen by then"
         options = replace(options, stopped=INTERRUPTED)
     asked = replace(options, evidence=kind)
     if kind == "label" or not evidence.has_labels:
-        return search_rule(goal, evidence, asked), why
+        return plugin.search_rule(goal, evidence, asked), why
     soft: Found | None = None
     label: Found | None = None
     failed: InfeasibleError | StoppedError | None = None
     past = nearer = np.inf
     try:
-        soft = search_rule(goal, evidence, asked)
-        past = reached(goal, soft.confusion).past
+        soft = plugin.search_rule(goal, evidence, asked)
+        past = judging.reached(goal, soft.confusion).past
         if past <= SATISFIED:
             return soft, why
-    except (InfeasibleError, StoppedError) as error:
+    except (search.InfeasibleError, StoppedError) as error:
         failed = error
     ended = INTERRUPTED in (str(failed) if soft is None else soft.why)
     asked = replace(options, evidence="label", stopped=INTERRUPTED * ended)
-    with suppress(InfeasibleError, StoppedError), warnings.catch_warnings():
+    with suppress(search.InfeasibleError, StoppedError), warnings.catch_warnings():
         if soft is not None and soft.stopped:  # has warned
             warnings.simplefilter("ignore", StoppedWarning)
-        label = search_rule(goal, evidence, asked)
-        nearer = reached(goal, label.confusion).past
+        label = plugin.search_rule(goal, evidence, asked)
+        nearer = judging.reached(goal, label.confusion).past
     if label is not None and nearer <= SATISFIED:
         missed = "no rule by posteriors" if soft is None else "the rule by posteriors does not"
         return label, f"label evidence, by which the constraints are met ({missed})"
@@ -143,10 +145,10 @@ def shift_rule(
     segments = evidence.rows.segment if n_segments > 1 else None
     rows = {"scores": evidence.scores, "weight": evidence.rows.weight, "segments": segments}
     own: dict[str, Any] = {**rows, "smooth": options.smooth}
-    metric = given or FormulaMetric.of(goal, evidence.rows, np.arange(evidence.n_rows))
-    if isinstance(metric, FormulaMetric):
+    metric = given or blackbox.FormulaMetric.of(goal, evidence.rows, np.arange(evidence.n_rows))
+    if isinstance(metric, blackbox.FormulaMetric):
         sense, sweep = metric.sense, metric.sweep
-        found = smoothed_threshold(
+        found = blackbox.smoothed_threshold(
             metric, **own, sweep=lambda scores, moving: sense * sweep(scores, moving)
         )
     else:
@@ -155,13 +157,13 @@ def shift_rule(
             curves = 1 if segments is None else 1 + n_segments
             most = max(2, min(most, budget // curves))
         limits = Limits(max_seconds=options.limits.seconds)
-        metered = BudgetedMetric(metric, budget, limits)
+        metered = blackbox.BudgetedMetric(metric, budget, limits)
         # A metric of the ranking shows itself at once.
         few = min(most, _FEW_CALLS) if metric.takes == "scores" else most
-        found = smoothed_threshold(metered, **own, most=few, limits=limits)
+        found = blackbox.smoothed_threshold(metered, **own, most=few, limits=limits)
         if few < most and not found.constant:
             with limits.keeping(found):
-                found = smoothed_threshold(metered, **own, most=most, limits=limits)
+                found = blackbox.smoothed_threshold(metered, **own, most=most, limits=limits)
     n_cuts = len(found.gains)
     why = f"the best of {n_cuts} cut-offs"
     if found.window:
@@ -188,7 +190,7 @@ def shift_rule(
     if evidence.codebook.decide_on:
         rule = PerSegment([Threshold(float(t)) for t in cuts], evidence.segments)
     confusion, v, reached = evidence.confusion(rule), np.zeros(0), None
-    if isinstance(metric, FormulaMetric):
+    if isinstance(metric, blackbox.FormulaMetric):
         v = metric.program.rates_of(confusion.counts)
     else:
         reached = measured_entry(goal, metric, metric.sense * found.value)
@@ -298,7 +300,7 @@ class RuleFinder:
         try:
             aware = self._aware
             found = self._by_score(inwards) if aware is None else self._by_inputs(aware, inwards)
-        except InfeasibleError as error:
+        except search.InfeasibleError as error:
             error.evidence = self.evidence
             raise
         if self.options.evidence == "auto":
@@ -314,7 +316,7 @@ class RuleFinder:
             if self.evidence.has_labels:
                 try:
                     own = quick(options, _COLUMNS_CALLS)
-                    self._inputs, why = choose_rule_inputs(
+                    self._inputs, why = judging.choose_rule_inputs(
                         self.linked.goal,
                         aware,
                         partial(_quick_rule, self.linked.goal, own),
@@ -328,8 +330,10 @@ class RuleFinder:
         if self._inputs != "score":
             own = replace(options, evidence=self._inputs)
             try:
-                return _because(search_rule(self.linked.goal, aware, own, None, inwards), why)
-            except InfeasibleError:
+                return _because(
+                    plugin.search_rule(self.linked.goal, aware, own, None, inwards), why
+                )
+            except search.InfeasibleError:
                 if settled:
                     raise
                 columns = " and ".join(aware.sees)
@@ -360,7 +364,7 @@ class RuleFinder:
             options = replace(options, evidence="soft")
         elif options.evidence == "auto":
             return _because(*search_by_either(goal, evidence, options))
-        return search_rule(goal, evidence, options, self.counted, inwards)
+        return plugin.search_rule(goal, evidence, options, self.counted, inwards)
 
 
 def _because(found: Found, why: str) -> Found:

@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
+from setpoint import guarantees
 from setpoint.counts import Evidence
 from setpoint.goals import Const, Constraint, Expression, Goal, Reduce, in_words, walk
-from setpoint.guarantees import BestBounds, Guarantee, NotCertifiable, Shown, Unshown
 from setpoint.inference import FAILS, OPEN, SHOWN, verdict_of
 from setpoint.parameters import SATISFIED
 from setpoint.program import range_of
@@ -26,6 +27,10 @@ from setpoint.report.findings import (
 )
 from setpoint.report.numbers import percent, shown, unit_of
 from setpoint.report.promised import more_rows, promising, sure
+
+if TYPE_CHECKING:
+    from setpoint.guarantees import BestBounds, Guarantee, NotCertifiable, Shown, Unshown
+
 
 # --- What is not certain, and what to do about it -------------------------------------------------
 
@@ -316,7 +321,7 @@ def refused(left: Unshown) -> NotCertifiable:
         _rows_in_words(guarantee, best),
         "" if best.bounds else "Loosen the bound, or ask for less confidence",
     ]
-    error = NotCertifiable(
+    error = guarantees.NotCertifiable(
         ". ".join(text for text in said if text),
         worst.text,
         best.values.get(worst.text, worst.value),

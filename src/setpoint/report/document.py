@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError
 from setpoint.goals import (
@@ -76,7 +76,10 @@ from setpoint.report.text import (
     bar_on,
     command_for,
 )
-from setpoint.search import Frontier
+
+if TYPE_CHECKING:
+    from setpoint.search import Frontier
+
 
 # --- The document of a report ---------------------------------------------------------------------
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from setpoint.blackbox import BlackBox, RowMetric
+from setpoint.blackbox import BlackBox
 from setpoint.counts import Confusion
 from setpoint.errors import EmptyPopulationError, GoalError, NoFormulaError, UnlabelledError
 from setpoint.goals import (
@@ -31,6 +31,10 @@ from setpoint.goals import (
 from setpoint.inference import OPEN, SHOWN, CountedRates, Verdict, interval_of, verdict_of
 from setpoint.parameters import SATISFIED
 from setpoint.program import LinkedGoal, Linker, RateFunction, in_shares
+
+if TYPE_CHECKING:
+    from setpoint.blackbox import RowMetric
+
 
 # --- One line of a report: the objective, a constraint --------------------------------------------
 

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setpoint import guarantees
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import Const, Constraint, Expression, Goal, Label, in_words
-from setpoint.guarantees import Guarantee
 from setpoint.inference import (
     CONFIDENCE,
     FAILS,
@@ -552,7 +552,7 @@ class Facts:
     status: Status = "evaluated"
     search: Search = Search()
     certificate: Certificate = field(default_factory=Certificate)
-    guarantee: Guarantee | None = None
+    guarantee: guarantees.Guarantee | None = None
     rule: RuleFacts = RuleFacts()
     counts: Counts = Counts()  # noqa: RUF009
     groups: tuple[GroupRow, ...] = ()

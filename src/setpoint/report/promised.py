@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from setpoint import guarantees
 from setpoint.goals import (
     Const,
     Constraint,
@@ -14,12 +16,15 @@ from setpoint.goals import (
     column_in_words,
     value_in_words,
 )
-from setpoint.guarantees import Guarantee, Shown, level_of_try
 from setpoint.parameters import SATISFIED
 from setpoint.program import range_of
 from setpoint.report.entry import Entry
 from setpoint.report.facts import Facts, Part
 from setpoint.report.numbers import percent, plural, shown_bound
+
+if TYPE_CHECKING:
+    from setpoint.guarantees import Guarantee, Shown
+
 
 # --- Goals near one that no rule meets: each can be met -------------------------------------------
 
@@ -243,7 +248,7 @@ def assurances(facts: Facts) -> list[str]:
         some = of if len(guessed) < len(guarantee.constraints) else ""
         out.append(f"The test{some} is not proved for this kind of rate; in simulations it holds.")
     if guarantee.attempt > 1:
-        tested = {1.0 - level_of_try(1.0 - c.confidence, guarantee.attempt): None
+        tested = {1.0 - guarantees.level_of_try(1.0 - c.confidence, guarantee.attempt): None
                   for c in guarantee.constraints}  # fmt: skip
         levels = listed([percent(level) for level in tested])
         out.append(f"This is try {guarantee.attempt} on the same rows, tested at {levels}.")

@@ -34,7 +34,6 @@ from setpoint.goals import (
     in_words,
     walk,
 )
-from setpoint.guarantees import Guarantee
 from setpoint.inference import CountedRates, is_group_gap
 from setpoint.inputs import CheckedTable, atomic_write
 from setpoint.packages import pandas
@@ -68,6 +67,7 @@ from setpoint.search import Found
 if TYPE_CHECKING:
     import pandas as pd
 
+    from setpoint.guarantees import Guarantee
     from setpoint.report.text import Header
 
 

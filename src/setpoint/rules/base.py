@@ -20,7 +20,6 @@ from setpoint.goals import Key, Label
 from setpoint.rules import codec
 from setpoint.rules import questions as q
 from setpoint.rules.codec import LONGEST, SHORTEST, ClassNames, first_lines
-from setpoint.rules.export import FrameWriter, PythonWriter
 from setpoint.rules.segments import segment_codes
 
 Ints: TypeAlias = Codes
@@ -462,6 +461,8 @@ class Rule(ABC):
         >>> frame.with_columns(d=Threshold(0.25).expression("score"))["d"].to_list()
         [0, 1, 1]
         """
+        from setpoint.rules.export import FrameWriter
+
         return FrameWriter(self, score, columns, classes, hash_column).whole()
 
     def to_python(self, name: str = "decide", *, classes: Sequence[Label] | None = None) -> str:
@@ -498,6 +499,8 @@ class Rule(ABC):
                 return 'yes'
             return 'no'
         """
+        from setpoint.rules.export import PythonWriter
+
         return PythonWriter(self, classes).whole(name)
 
     def _written(self) -> dict[str, Any]:

@@ -19,9 +19,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from setpoint import estimators
+from setpoint import blackbox, estimators, search
 from setpoint.array_types import Codes, Floats
-from setpoint.blackbox import measured_on, rows_taken
 from setpoint.counts import Evidence, counted_rows
 from setpoint.errors import EmptyPopulationError, GoalError, InputError, warn_caller
 from setpoint.goals import TABLE, Goal, Metric, walk
@@ -55,10 +54,11 @@ from setpoint.plugin.solvers.searching import RETRAININGS, search_space
 from setpoint.program import link
 from setpoint.report import GoalReport, rule_facts, with_words
 from setpoint.rules import Argmax, Mixture, PerSegment, Rule, Threshold
-from setpoint.search import Found, InfeasibleError, StoppedWarning, now
+from setpoint.search import Found, StoppedWarning, now
 from setpoint.solvers import HoldOut
 
 if TYPE_CHECKING:
+    from setpoint.judging import ModelChoice
     from setpoint.plugin.classifier import PlugInClassifier
 
 
@@ -129,7 +129,7 @@ class Task:
         """The rule over out-of-fold scores or posteriors of the model."""
         data, metric = self.data, None
         if data.metric is not None:
-            metric = measured_on(data.metric, data.classes, data.given[None])
+            metric = blackbox.measured_on(data.metric, data.classes, data.given[None])
         if fitted is None:
             fitted = self._cross_fitted(data.y, self.response, data.y)
         score = partial(self.response, fitted.model)
@@ -140,7 +140,7 @@ class Task:
         }
         evidence = inputs.evidence(scores)
         if metric is not None:
-            metric = rows_taken(metric, fitted.index, len(data.true))
+            metric = blackbox.rows_taken(metric, fitted.index, len(data.true))
         blocks = self._blocks(inputs, fitted.index)
         more = {"blocks": blocks, "metric": metric}
         return fitted.model, None, *self._decided(fitted, inputs, evidence, score, **more)
@@ -203,7 +203,7 @@ class Task:
         more |= {"folds": fitted.folds, "notes": notes, "confidence": self.data.promised}
         try:
             return solve_evidence(inputs, evidence, self.options, **more)
-        except InfeasibleError as error:
+        except search.InfeasibleError as error:
             if order:
                 error.args = (str(error).replace(error.finding, f"{error.finding}. {order}", 1),)
             raise

@@ -10,14 +10,13 @@ from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-from setpoint import counts, search
+from setpoint import counts, judging, search
 from setpoint.array_types import Floats
 from setpoint.errors import GoalError
 from setpoint.goals import Goal
 from setpoint.parameters import SATISFIED, tied
 from setpoint.plugin.problem import (
     BASELINES,
-    MANY_CLASSES,
     REMEDIES,
     Achievable,
     Atom,
@@ -52,7 +51,7 @@ def _worth(program: Program, v: Floats) -> Worth:
 def polish(space: Achievable, program: Program, start: int) -> int:
     """Improve an atom and take the result in."""
     atom = space.atoms[start]
-    many = space.counted.n_classes >= MANY_CLASSES and not program.constraints
+    many = space.counted.n_classes >= judging.MANY_CLASSES and not program.constraints
     if atom.code is not None or many:
         return start
     counted = space.counted
@@ -362,7 +361,9 @@ def _space_of(
             counted = counted.with_posteriors()
     program = link(goal, counted.codebook).at(counted.marginals)
     shape = program.score.shape
-    climbed = counted.n_classes >= MANY_CLASSES and not (shape.concave or shape.quasiconcave)
+    climbed = counted.n_classes >= judging.MANY_CLASSES and not (
+        shape.concave or shape.quasiconcave
+    )
     whole = climbed or solver in ALGORITHMS
     return Achievable(program.table, evidence, counted, limits=limits, whole_rules=whole), program
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from setpoint import search
 from setpoint.goals import Metric, Reduce, expression_of, in_words
 from setpoint.parameters import WhenRead, all_read
+from setpoint.report import displays
 from setpoint.report.facts import Picture, Section
 from setpoint.report.numbers import PER, amount, cleaned, number, percent, shortened
 from setpoint.report.operating import DeferralPoints, OperatingPoints
-from setpoint.search import Frontier
 
 if TYPE_CHECKING:
     from setpoint.goals import Goal
     from setpoint.report.facts import Facts
+    from setpoint.search import Frontier
 
 
 # --- How many of those decided are wrong, were more or fewer rows decided -------------------------
@@ -54,14 +55,12 @@ class DeferralSection(Section):
         curves = self.points.curves
         if not 1 <= len(curves) <= _MOST_CURVES:
             return
-        from setpoint.report.displays import plot_deferral
-
         points = replace(
             self.points, curves=tuple(replace(c, name=shortened(c.name)) for c in curves)
         )
         yield Picture(
             "Errors by share decided",
-            lambda ax: plot_deferral(points, facts.goal, ax=ax),
+            lambda ax: displays.plot_deferral(points, facts.goal, ax=ax),
             "The share of the decided that is wrong over the share of rows decided. "
             + self.lines()[0],
             "To the right more rows are decided, and fewer are left to a person. Higher up more of "
@@ -91,7 +90,7 @@ class Frontiers(Section):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Frontiers:
         """The frontiers that :meth:`to_dict` wrote."""
-        return cls(**{**data, "items": tuple(Frontier.from_dict(f) for f in data["items"])})
+        return cls(**{**data, "items": tuple(search.Frontier.from_dict(f) for f in data["items"])})
 
     def pictures(self, facts: Facts) -> Iterator[Picture]:
         """The best objective over each bound."""
@@ -104,8 +103,6 @@ def pictures_of(frontiers: Sequence[Frontier]) -> Iterator[Picture]:
 
 
 def _picture_of(frontier: Frontier) -> Picture:
-    from setpoint.report.displays import plot_frontier
-
     proof = ""
     if math.isinf(frontier.gap):
         proof = " It is not proved that no rule does better."
@@ -115,7 +112,7 @@ def _picture_of(frontier: Frontier) -> Picture:
     side, objective = _words(frontier.side), _words(frontier.objective)
     return Picture(
         _title(frontier),
-        lambda ax: plot_frontier(frontier, ax=ax),
+        lambda ax: displays.plot_frontier(frontier, ax=ax),
         f"The best {objective} as the bound on {side} moves; the goal asks for "
         f"{frontier.relation} {number(frontier.asked)}.",
         f"The line shows the best {objective} under each bound on {side}; further to the "
@@ -161,12 +158,13 @@ class OperatingSection(Section):
         """Precision over recall, the objective over cut-offs, and the ROC curve."""
         if not 1 <= len(self.points.curves) <= _MOST_CURVES:
             return
-        from setpoint.report.displays import plot_objective, plot_operating
-
         points = _fit_to_draw(self.points)
         today = None if facts.deployed is None else _place(facts.deployed.confusion)
         dot = None if today is None else today[:2]
-        plot = partial(plot_operating, points, facts.goal, deployed=dot)
+
+        def plot(**own: Any) -> object:
+            return displays.plot_operating(points, facts.goal, deployed=dot, **own)
+
         hollow = "" if today is None else " The hollow dot is the deployed model."
         yield _precision_and_recall(plot, points, f"The full dot is the rule.{hollow}")
         if len(points.curves) == 1 and points.curves[0].objective:
@@ -177,7 +175,7 @@ class OperatingSection(Section):
             value = facts.objective.value
             yield Picture(
                 "The objective at every cut-off",
-                lambda ax: plot_objective(points, facts.goal, value, deployed=both, ax=ax),
+                lambda ax: displays.plot_objective(points, facts.goal, value, deployed=both, ax=ax),
                 "The goal's objective over the share of rows accepted, from nobody to everybody.",
                 "To the right the cut-off is lower and more rows are accepted. Where it is shaded "
                 f"every constraint holds on these rows. The full dot is the rule.{hollow}",
@@ -197,12 +195,10 @@ class OperatingSection(Section):
 
 def pictures_of_refused(points: OperatingPoints, goal: Goal, shown: Goal) -> Iterator[Picture]:
     """Precision over recall, with the bounds that are asked and those that are shown."""
-    from setpoint.report.displays import plot_operating
-
     if 1 <= len(points.curves) <= _MOST_CURVES:
         points = _fit_to_draw(points)
         yield _precision_and_recall(
-            partial(plot_operating, points, goal, shown=shown),
+            lambda **own: displays.plot_operating(points, goal, shown=shown, **own),
             points,
             "The full dot is the best rule for the bound that these rows show.",
         )
@@ -299,8 +295,6 @@ class SearchTrace(Section):
         """Objective, bound and violation over the calls."""
         if len(self.steps) < 3:
             return
-        from setpoint.report.displays import plot_convergence
-
         last = self.steps[-1]
         bound = (
             "Where the line and the limit that no rule passes meet, nothing better is left to find."
@@ -310,7 +304,7 @@ class SearchTrace(Section):
         steps = "passes over the data" if self.of_passes else "steps"
         yield Picture(
             self.title,
-            lambda ax: plot_convergence(self.steps, facts.goal, ax=ax),
+            lambda ax: displays.plot_convergence(self.steps, facts.goal, ax=ax),
             f"The best objective after each of {last[0]:,} {steps}; at the end {number(last[1])}.",
             f"To the right the search has looked longer. {bound}",
             panels=True,

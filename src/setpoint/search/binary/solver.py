@@ -31,8 +31,6 @@ from setpoint.search.binary.deterministic import (
     solve_apart,
     split_of,
 )
-from setpoint.search.binary.levels import solve_by_levels
-from setpoint.search.binary.proving import branch_and_bound, closed_by_multipliers
 
 # --- One solve: find a rule, then say what is known of it -----------------------------------------
 
@@ -170,6 +168,8 @@ def find_rule(
     fixed = _without_draws(cuts, program, mixed, apart, tol)
     bounded = mixed.status != "stationary" and fixed.status != "optimal"
     if bounded and limits is not None:
+        from setpoint.search.binary.proving import branch_and_bound, closed_by_multipliers
+
         if cuts.defers and fixed.is_feasible:
             fixed = closed_by_multipliers(cuts, program, master, mixed, fixed, tol)
         elif randomized is False and not cuts.defers:
@@ -183,6 +183,8 @@ def best_of_all(
     cuts: CutoffSet, program: Program, most: int, near: float | None = None
 ) -> search.Optimum | None:
     """The best of all choices: by levels, or of up to so many combinations; else None."""
+    from setpoint.search.binary.levels import solve_by_levels
+
     found = None if cuts.defers else solve_by_levels(cuts, program, near)
     if found is None and cuts.n_combinations <= most:
         return enumerate_cutoffs(cuts, program)
