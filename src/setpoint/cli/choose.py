@@ -10,7 +10,7 @@ import click
 
 from setpoint.cli import session as shell
 from setpoint.cli.endings import Ending, blocks, command, judged, typed_words, wrote
-from setpoint.cli.options import GIVEN, READING, Option
+from setpoint.cli.options import GIVEN, READING, Asked, Option, refuse
 from setpoint.cli.session import opened_with
 from setpoint.errors import InputError
 from setpoint.goals import Goal
@@ -42,27 +42,26 @@ _BY_POSTERIORS = (
     sets=READING,
     without_rule="there is no frontier",
 )
-def frontier(
-    model: str, data: str, vary: str | None, values: str | None, picture: str | None, **asked: Any
-) -> Ending:
+def frontier(asked: Asked) -> Ending:
     """Show the best objective as the bound of one constraint moves.
 
     Other rules for the scores of a stored model are compared on the rows of DATA.
     """
-    stored, table, more = opened_with(model, data, **asked)
-    side = None if vary is None else _side(vary)
-    found = stored.frontier(table, vary=side, values=_levels(values), **more)
-    if picture is not None:
-        from setpoint.report import plot_frontier
+    from setpoint.report import plot_frontier
 
-        shell.draw(picture, lambda ax: plot_frontier(found.thinned(_POINTS), ax=ax))
+    stored, table = opened_with(asked, asked.data)
+    side = None if asked.vary is None else _side(asked.vary)
+    more = asked.only("baseline datasets")
+    found = stored.frontier(table, vary=side, values=_levels(asked.values), **more)
+    thin = found.thinned(_POINTS)
+    shell.draw(asked.picture, lambda ax: plot_frontier(thin, ax=ax))
 
     def text() -> str:
         soft = stored.classifier.goal_report_.search.evidence == "soft"
-        return blocks(_text(found), _BY_POSTERIORS if soft else "", wrote(picture=picture))
+        return blocks(_text(found), _BY_POSTERIORS if soft else "", wrote(picture=asked.picture))
 
-    frontier = found.thinned(_POINTS).to_dict()
-    return Ending(text, {"status": "found", "rows": len(table.frame), "frontier": frontier})
+    rows = len(table.frame)
+    return Ending(text, {"status": "found", "rows": rows, "frontier": thin.to_dict()})
 
 
 def _side(text: str) -> str:
@@ -187,31 +186,29 @@ _NEW = "new.skops"
     by=Option("--by COLS...", "Further columns with groups to show side by side."),
     test_size="Of DATA, set apart for the check where there is no --check. Default: 0.3.",
 )
-def explore(
-    model: str, data: str, page: str, check: str | None, test_size: float | None, **asked: Any
-) -> Ending:
+def explore(asked: Asked) -> Ending:
     """Write a page on which the bounds of MODEL's goal are moved by hand.
 
     The page shows at once what each bound brings on the rows of DATA, which have labels and best
     took no part in the fit; it needs no network and no server. Part of DATA, or --check, is kept
     apart: to choose on rows is to look at them, and a chosen point is checked on others.
     """
-    if check is not None and test_size is not None:
-        raise shell.CommandError(
-            "--check and --test-size: both name the rows for the check; give one"
-        )
-    if page == "-":
-        raise shell.CommandError("-o: the page is a file; name one that ends in .html")
+    page, check, share = asked.page, asked.check, asked.test_size
+    refuse(
+        check is not None and share is not None,
+        "--check and --test-size: both name the rows for the check; give one",
+    )
+    refuse(page == "-", "-o: the page is a file; name one that ends in .html")
     require_packages("setpoint explore", "report", "jinja2", "matplotlib")
-    share: Any = CHECKED if test_size is None else test_size
     if check is not None:
-        only_one_stdin([data, check])
-    stored, table, more = opened_with(model, data, **asked)
+        only_one_stdin([asked.data, check])
+    stored, table = opened_with(asked, asked.data)
+    apart: Any = CHECKED if share is None else share
     if check is not None:
-        apart = TableFile(check, **asked["reading"])
-        share = stored.read(apart, skip_unlabelled=asked["skip_unlabelled"])
-    found = stored.explore(table, check=share, **more)
-    write_explorer(found, page, model, data)
+        other = TableFile(check, **asked.reading)
+        apart = stored.read(other, skip_unlabelled=asked.skip_unlabelled)
+    found = stored.explore(table, check=apart, **asked.only("goal other_goal by baseline"))
+    write_explorer(found, page, asked.model, asked.data)
     return Ending(lambda: f"{found}\n{wrote(page=page)}", {"status": "written", **found.summary()})
 
 
@@ -289,16 +286,7 @@ def _fit_anew(command: str) -> Command:
         file="asked",
     ),
 )
-def take(
-    model: str,
-    data: str | None,
-    bounds: tuple[str, ...],
-    line: float | None,
-    rule: str | None,
-    new: str,
-    report: str | None,
-    **asked: Any,
-) -> Ending:
+def take(asked: Asked) -> Ending:
     """Move the rule of MODEL to another bound, without a new fit.
 
     The rule is found anew on the scores of the rows of DATA, which have labels and best took no
@@ -309,24 +297,24 @@ def take(
     written. Rows that --line or --rule come with may have chosen it, and show of no bound that it
     holds: judge the new file by others.
     """
-    if data is None:
+    if asked.data is None:
         raise click.UsageError(
             "Missing argument 'DATA': the rule is found on rows with labels, which a model file "
             "does not hold."
         )
-    if bool(bounds) + (line is not None) + (rule is not None) != 1:
+    if bool(asked.bounds) + (asked.line is not None) + (asked.rule is not None) != 1:
         raise click.UsageError(
             "--bound, --line or --rule: one of the three is needed, and no more."
         )
     from setpoint.estimators import save_model
     from setpoint.report import Header
 
-    stored, table, more = opened_with(model, data, **asked)
-    in_file = rule is not None and rule.endswith(".json")
-    other = shell.rule_in_file(str(rule)) if in_file else rule
-    moved = stored.moved(table, bounds=bounds, line=line, rule=other, **more)
-    with shell.writing(new):
-        save_model(moved, new)
+    stored, table = opened_with(asked, asked.data)
+    in_file = str(asked.rule).endswith(".json")
+    rule = shell.rule_in_file(asked.rule) if in_file else asked.rule
+    moved = stored.moved(table, rule=rule, **asked.only("bounds line baseline datasets"))
+    with shell.writing(asked.new):
+        save_model(moved, asked.new)
     found = moved.classifier.goal_report_
     about = {
         "The data": (f"{len(table.frame):,} rows from {table.name}", *table.notes),
@@ -336,5 +324,5 @@ def take(
     chosen = "that may have chosen the rule" if given else "that the rule was chosen on"
     return judged(
         "taken", found, f"the {found.counts.n_rows:,} rows {chosen}", {"target": moved.target},
-        model=new, page=report, about=about, header=Header(table.name, new),
+        model=asked.new, page=asked.report, about=about, header=Header(table.name, asked.new),
     )  # fmt: skip

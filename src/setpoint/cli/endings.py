@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from setpoint.cli import session as shell
-from setpoint.cli.options import GIVEN, OPTIONS, Command, Option, arguments, settings_option
+from setpoint.cli.options import GIVEN, OPTIONS, Asked, Command, Option, arguments, settings_option
 from setpoint.goals import Goal
 from setpoint.tables import TableFile, goals_near
 
@@ -60,9 +60,9 @@ def command(
     checks: bool = True,
     without_rule: str = "",
     **own: str | Option,
-) -> Callable[[Callable[..., Ending | None]], Command]:
+) -> Callable[[Callable[[Asked], Ending | None]], Command]:
     """A command of options by name (``name!``: required), some with words of its `own`."""
-    # The function gets all values by these names, settings of `sets` among them, and `reading`.
+    # The function gets all values, settings of `sets` among them, and `reading`.
     groups = {} if isinstance(options, str) else options
     names = " ".join([options] if isinstance(options, str) else options.values()).split()
     params = arguments(usage)
@@ -76,19 +76,19 @@ def command(
     if sets:
         params.append(settings_option(sets))
 
-    def decorate(run: Callable[..., Ending | None]) -> Command:
-        def ended(as_json: bool = False, accept: str | None = None, **asked: Any) -> None:
-            asked |= asked.pop("settings", {})
+    def decorate(run: Callable[[Asked], Ending | None]) -> Command:
+        def ended(**given: Any) -> None:
+            given |= given.pop("settings", {})
             if "decimal" in sets:
-                reading = {name: asked.pop(name, None) for name in _READING}
-                asked["reading"] = reading
-                if "datasets" in asked:
-                    named = asked["datasets"].items()
-                    asked["datasets"] = {name: TableFile(path, **reading) for name, path in named}
+                given["reading"] = reading = {name: given.pop(name, None) for name in _READING}
+                if "datasets" in given:
+                    named = given["datasets"].items()
+                    given["datasets"] = {name: TableFile(path, **reading) for name, path in named}
+            asked = Asked(**given)
             if checks:
                 shell.check_files()
             try:
-                ending = run(**asked)
+                ending = run(asked)
             except Exception as error:
                 if not without_rule:
                     raise
@@ -99,12 +99,12 @@ def command(
                 ending = _infeasible(error, without_rule)
             if ending is None:
                 return
-            ending.print(as_json)
+            ending.print(bool(asked.get("as_json")))
             code = code_of(ending.what["status"]) if ending.code is None else ending.code
             if shell.current().stopped:
                 click.echo(shell.current().last_words(), err=True)
                 code = shell.STOPPED
-            elif accept is not None and code == shell.TOO_CLOSE:
+            elif asked.get("accept") and code == shell.TOO_CLOSE:
                 code = shell.SHOWN
             raise click.exceptions.Exit(code)
 

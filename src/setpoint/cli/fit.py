@@ -20,7 +20,7 @@ from setpoint.cli.endings import (
     verdict,
     wrote,
 )
-from setpoint.cli.options import READING
+from setpoint.cli.options import READING, Asked, refuse
 from setpoint.cli.session import metric_of, module_file
 from setpoint.errors import InputError
 from setpoint.goals import Goal, as_goal
@@ -115,16 +115,14 @@ def _worded(report: Any) -> Any:
     return replace(report, warnings=tuple(map(shell.in_shell_words, report.warnings)))
 
 
-def _fit(
-    data: str,
-    goal: Goal,
-    own: Any,
-    *,
-    new: str,
-    report: str | None,
-    explore: str | None = None,
-    **asked: Any,
-) -> Ending:
+_OF_COMMAND = {
+    "data", "new", "report", "explore", "reading", "datasets", "skip_unlabelled", "validation",
+    "certify_on", "metric", "lower_is_better", "takes", "as_json", "accept",
+}  # fmt: skip
+"""What neither the model nor its classifier takes."""
+
+
+def _fit(asked: Asked, goal: Goal, own: Any = None) -> Ending:
     """Fit on tables in memory, write and print."""
     from setpoint.cli.choose import explore_infeasible, write_explorer
     from setpoint.estimators import save_model
@@ -139,19 +137,21 @@ def _fit(
         write_page,
     )  # fmt: skip
 
-    parameters = [f.name for f in fields(TableModel) if f.init]
-    given = {name: asked.pop(name) for name in parameters if name in asked}
-    reading, files = asked.pop("reading"), asked.pop("datasets")
-    apart: dict[str, Any] = {
-        name: asked.pop(name) for name in ("validation", "certify_on") if name in asked
+    data, new, report, explore = asked.data, asked.new, asked.report, asked.get("explore")
+    apart = asked.only("validation certify_on")
+    tables: dict[str, Any] = {
+        name: TableFile(path, **asked.reading) for name, path in apart.items()
     }
-    tables: dict[str, Any] = {name: TableFile(path, **reading) for name, path in apart.items()}
-    skip = asked.pop("skip_unlabelled")
-    fitted = TableModel(goal if own is None else own, parameters=asked, **given)
-    source = TableFile(data, **reading)
-    read = read_tables(fitted, source, datasets=files, skip_unlabelled=skip, **tables)
+    parameters = asked.only(" ".join(f.name for f in fields(TableModel) if f.init))
+    others = vars(asked).keys() - parameters.keys() - _OF_COMMAND
+    rest = {
+        name: value for name, value in asked.only(" ".join(others)).items() if value is not None
+    }
+    fitted = TableModel(**parameters | {"goal": own or goal}, parameters=rest)
+    source, more = TableFile(data, **asked.reading), asked.only("datasets skip_unlabelled")
+    read = read_tables(fitted, source, **more, **tables)
     paths: dict[str, Any] = {"data": data, "model": new, "report": report, **apart}
-    paths["datasets"] = {name: file.path for name, file in files.items()}
+    paths["datasets"] = {name: file.path for name, file in asked.datasets.items()}
     paths |= {} if explore is None else {"explore": explore}
     again: dict[str, str | None] = {"goal": "{goal}", "judge_by": None}
     held_out = again if fitted.share_held_out > 0 else again | {"test_size": None}
@@ -242,7 +242,7 @@ _WORDS: dict[str, Any] = {
     without_rule="no model was written",
     **_WORDS,
 )
-def fit(data: str, goal: str, decide_on: tuple[str, ...], **asked: Any) -> Ending:
+def fit(asked: Asked) -> Ending:
     """Fit a model and find the rule for its scores that reaches a goal.
 
     DATA is a CSV, Excel or Parquet file, or '-' for stdin. Some rows are held out and judge the
@@ -251,12 +251,13 @@ def fit(data: str, goal: str, decide_on: tuple[str, ...], **asked: Any) -> Endin
     says what is reachable and writes no model. 'setpoint train' trains the model itself for the
     goal.
     """
-    wanted = as_goal(goal)
-    if wanted.is_blackbox:
-        raise shell.CommandError(
-            "--goal names a metric without a formula: name its function, setpoint train --metric"
-        )
-    return _fit(data, wanted, None, decide_on=decide_on or None, **asked)
+    goal = as_goal(asked.goal)
+    refuse(
+        goal.is_blackbox,
+        "--goal names a metric without a formula: name its function, setpoint train --metric",
+    )
+    asked.decide_on = asked.decide_on or None
+    return _fit(asked, goal)
 
 
 @command(
@@ -276,16 +277,7 @@ def fit(data: str, goal: str, decide_on: tuple[str, ...], **asked: Any) -> Endin
     **_WORDS,
     goal="See setpoint goal. Or --metric, one of the two.",
 )
-def train(
-    data: str,
-    goal: str | None,
-    metric: str | None,
-    solver: str | None,
-    module: str | None,
-    lower_is_better: bool = False,
-    takes: str | None = None,
-    **asked: Any,
-) -> Ending:
+def train(asked: Asked) -> Ending:
     """Train a model for a goal, over the rows as a whole.
 
     As 'setpoint fit', but the model itself is trained, and not only a rule found for its
@@ -293,20 +285,20 @@ def train(
     current folder and then where Python looks; it is given the columns that its parameters
     name, dropped ones too. Ctrl-C ends its search, and the best so far is written.
     """
+    goal, metric = asked.goal, asked.metric
     if (goal is None) == (metric is None):
         what = "one of the two is needed" if metric is None else "they are not taken together"
         raise click.UsageError(
             f"--goal 'maximize ...' says what is asked for, or --metric module:function: {what}"
         )
-    own = metric_of(metric, lower_is_better, takes)
-    wanted = own.goal if own is not None else as_goal(str(goal))
-    if own is None and wanted.is_blackbox:
-        raise shell.CommandError(
-            "--goal names a metric without a formula: name its function, --metric"
-        )
+    own = metric_of(metric, asked.get("lower_is_better", False), asked.get("takes"))
+    wanted = as_goal(goal if own is None else own)
+    refuse(
+        own is None and wanted.is_blackbox,
+        "--goal names a metric without a formula: name its function, --metric",
+    )
     shell.check_files(module_file(metric))
-    if solver is None:
-        moved = own is not None and "estimator" in asked
-        solver = "post-shift" if moved else training_solver(wanted, own is not None)
-    asked |= {} if module is None else {"module": module}
-    return _fit(data, wanted, own, solver=solver, **asked)
+    if asked.solver is None:
+        moved = own is not None and hasattr(asked, "estimator")
+        asked.solver = "post-shift" if moved else training_solver(wanted, own is not None)
+    return _fit(asked, wanted, own)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import redirect_stdout, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,10 +14,9 @@ import click
 
 from setpoint.cli import session as shell
 from setpoint.cli.endings import Ending, blocks, certified_before, command, styled, wrote
-from setpoint.cli.options import READING
+from setpoint.cli.options import READING, Asked, refuse
 from setpoint.cli.session import opened, opened_with
 from setpoint.goals import Goal, Label
-from setpoint.inputs import whole_file
 from setpoint.tables import note, step, warnings_as_notes
 
 if TYPE_CHECKING:
@@ -39,23 +38,22 @@ _MOST_COLUMNS = 60
     "setpoint show loans.skops --card > README.md",
     report="The HTML page of the fit to write.",
 )
-def show(model: str, report: str | None, card: bool, trust: tuple[str, ...]) -> Ending | None:
+def show(asked: Asked) -> Ending | None:
     """Show what a model file holds: its goal, its rule, its columns, and what was reached then.
 
     No table is needed, and nothing in the file is run.
     """
     from setpoint.report import card_text, printed
 
-    if card and shell.asks_json():
+    if asked.card and asked.as_json:
         raise click.UsageError("--card is Markdown: leave --json out")
-    found = opened(model, trust=trust)
+    found, report = opened(asked, asked.model), asked.report
     if report is not None:
         with shell.writing(report):
             found.to_html(report)
-    if card:
-        text = card_text(
-            found.classifier.goal_report_, name=Path(model).stem, held_out=found.held_out
-        )
+    if asked.card:
+        fitted = found.classifier.goal_report_
+        text = card_text(fitted, name=Path(asked.model).stem, held_out=found.held_out)
         click.echo(text, nl=False)
         return None
     facts = found.to_dict()
@@ -135,52 +133,40 @@ def _filled(title: str, text: Any, indent: int = 0) -> list[str]:
     "setpoint export loans.skops --format sql --dialect duckdb",
     "setpoint export loans.skops --format python -o decide.py",
 )
-def export(
-    model: str,
-    kind: str,
-    scores: tuple[str, ...],
-    dialect: str | None,
-    columns: dict[str, str],
-    hash_column: str | None,
-    name: str | None,
-    output: str,
-    trust: tuple[str, ...],
-) -> None:
+def export(asked: Asked) -> None:
     """Write the decision rule of a model, to decide where the rows are.
 
     MODEL is a model file, or a rule as JSON. What is written is the rule, and not the model: it
     decides from scores, which the model still has to compute; 'setpoint predict' writes them. It
     decides nothing (NULL, None) where a score is missing or a group is new.
     """
-    rule, classes, known = _opened(model, trust)
-    if kind == "json":
+    rule, classes, known = _opened(asked)
+    if asked.kind == "json":
         text = rule.to_json()
-    elif kind == "python":
-        text = rule.to_python(name or "decide", classes=classes)
+    elif asked.kind == "python":
+        text = rule.to_python(asked.name or "decide", classes=classes)
     else:
         text = rule.to_sql(
-            _scores(rule, known, scores),
-            dialect=dialect or "ansi",
-            columns=columns,
+            _scores(rule, known, asked.scores),
+            dialect=asked.dialect or "ansi",
             classes=classes,
-            hash_column=hash_column,
+            **asked.only("columns hash_column"),
         )
-    if output == "-":
+    if asked.output == "-":
         click.echo(text)
-        return
-    with shell.writing(output), whole_file(output) as file:
-        file.write((text + "\n").encode("utf-8"))
+    else:
+        shell.write(asked.output, text + "\n")
 
 
 def _opened(
-    path: str, trust: Sequence[str]
+    asked: Asked,
 ) -> tuple[Rule, tuple[Label, ...] | None, tuple[str, ...] | None]:
     """The rule in a file, the labels of its classes, and its score columns, where known."""
-    with Path(path).open("rb") as file:
+    with Path(asked.model).open("rb") as file:
         begins = file.read(64).lstrip()
     if begins.startswith(b"{"):
-        return shell.rule_in_file(path), None, None
-    clf: Any = opened(path, trust=trust).classifier
+        return shell.rule_in_file(asked.model), None, None
+    clf: Any = opened(asked, asked.model).classifier
     order = clf._classes.order
     classes = tuple(clf.classes_.tolist()[i] for i in order)
     several = clf.rule_.score_columns is not None and len(classes) > 2
@@ -228,7 +214,7 @@ _SHOWN = 20
     "setpoint explain loans.skops new.csv --json",
     sets=READING,
 )
-def explain(model: str, data: str, rows: tuple[int, ...], **asked: Any) -> Ending:
+def explain(asked: Asked) -> Ending:
     """Say why rows are decided as they are.
 
     For each row: its score, the cut-off that holds for it, and how far it lies. DATA is a CSV,
@@ -236,11 +222,11 @@ def explain(model: str, data: str, rows: tuple[int, ...], **asked: Any) -> Endin
     """
     from setpoint.report import printed
 
-    stored, table, _ = opened_with(model, data, **asked)
-    found = stored.explain(table, rows=rows or None)
+    stored, table = opened_with(asked, asked.data)
+    found = stored.explain(table, rows=asked.rows or None)
 
     def text() -> str:
-        shown = found if rows else found[:_SHOWN]
+        shown = found if asked.rows else found[:_SHOWN]
         more = len(found) - len(shown)
         cut = [f"{more:,} more rows: --row N explains one, --json all."] if more else []
         return printed("\n".join([*map(str, shown), *cut, found.covers]))
@@ -259,52 +245,33 @@ def explain(model: str, data: str, rows: tuple[int, ...], **asked: Any) -> Endin
     sets=READING,
     goal="Its constraints are watched; else the fit's.",
 )
-def monitor(
-    model: str,
-    data: str,
-    state: str | None,
-    alpha: float,
-    no_restart: bool,
-    no_labels: bool,
-    late_labels: bool,
-    picture: str | None,
-    goal: str | None,
-    baseline: str | None,
-    **asked: Any,
-) -> Ending:
+def monitor(asked: Asked) -> Ending:
     """Watch a model file on new rows, in their order.
 
     Every row counts as new: with --state, send those alone that came since the last time.
     The exit code is 3 from the first alarm on, and 0 before.
     """
-    if no_labels and late_labels:
-        raise shell.CommandError(
-            "--late-labels is for rows with labels, and --no-labels for others"
-        )
-    if late_labels and state is None:
-        raise shell.CommandError("--late-labels goes on from the --state that counted these rows")
-    stored, table, _ = opened_with(model, data, **asked)
-    wanted = stored.goal_by(goal)
-    rows = stored.rows(table, wanted, baseline=baseline, labelled=not no_labels)
+    state, no_labels, late = asked.state, asked.no_labels, asked.late_labels
+    refuse(no_labels and late, "--late-labels is for rows with labels, and --no-labels for others")
+    refuse(
+        late and state is None,
+        "--late-labels goes on from the --state that counted these rows",
+    )
+    stored, table = opened_with(asked, asked.data)
+    wanted = stored.goal_by(asked.goal)
+    rows = stored.rows(table, wanted, baseline=asked.baseline, labelled=not no_labels)
     del rows["datasets"]
-    found = _monitor(stored, wanted, alpha, not no_restart)
-    if no_labels and all(found.needs_labels):
-        raise shell.CommandError(
-            "--no-labels: every constraint needs labels, so there is nothing to count; "
-            "predicted_rate and churn need none"
-        )
+    found = _monitor(stored, wanted, asked)
+    refuse(
+        no_labels and all(found.needs_labels),
+        "--no-labels: every constraint needs labels, so there is nothing to count; "
+        "predicted_rate and churn need none",
+    )
     before = _resume(found, state)
-    with (
-        warnings_as_notes(),
-        step("watching the rows"),
-        redirect_stdout(sys.stderr),
-    ):
-        found.update(**rows, late=late_labels)
-    if state is not None:
-        with shell.writing(state), whole_file(state) as file:
-            file.write(json.dumps(found.to_dict(), sort_keys=True).encode("utf-8"))
-    if picture is not None:
-        shell.draw(picture, found.plot)
+    with warnings_as_notes(), step("watching the rows"), redirect_stdout(sys.stderr):
+        found.update(**rows, late=late)
+    shell.write(state, json.dumps(found.to_dict(), sort_keys=True))
+    shell.draw(asked.picture, found.plot)
 
     def text() -> str:
         first, *lines = found.lines()
@@ -313,19 +280,19 @@ def monitor(
         more = "" if n_rows == found.n_rows_ else f" {n_rows:,} of them are new."
         return blocks(
             first + more, f"Goal: {found.goal}", "\n".join(lines),
-            wrote(state=state), wrote(picture=picture),
+            wrote(state=state), wrote(picture=asked.picture),
         )  # fmt: skip
 
     what = _monitored(found, before) | {"target": stored.target, "new_rows": len(table.frame)}
     return Ending(text, what)
 
 
-def _monitor(model: TableModel, goal: Goal, alpha: float, restart: bool) -> Monitor:
+def _monitor(model: TableModel, goal: Goal, asked: Asked) -> Monitor:
     """A monitor of a model file, before any row."""
     from setpoint.estimators import Monitor
 
     try:
-        return Monitor(model.classifier, goal, alpha=alpha, restart=restart)
+        return Monitor(model.classifier, goal, alpha=asked.alpha, restart=not asked.no_restart)
     except ValueError as error:
         if not str(error).startswith("`groups`: "):
             raise
@@ -339,12 +306,10 @@ def _resume(found: Monitor, path: str | None) -> int:
     """Go on from a state file, if there is one; the alarms that there were."""
     if path is None or not Path(path).exists():
         return 0
-    try:
-        stored: Any = json.loads(Path(path).read_bytes())
-    except ValueError as error:
-        raise shell.CommandError(f"--state: {path} is not a state of setpoint monitor") from error
-    if not isinstance(stored, dict):
-        raise shell.CommandError(f"--state: {path} is not a state of setpoint monitor")
+    stored: Any = None
+    with suppress(ValueError):
+        stored = json.loads(Path(path).read_bytes())
+    refuse(not isinstance(stored, dict), f"--state: {path} is not a state of setpoint monitor")
     try:
         found.resume(stored)
     except ValueError as error:
