@@ -15,12 +15,11 @@ from setpoint.cli.session import opened_with
 from setpoint.errors import InputError
 from setpoint.goals import Goal
 from setpoint.packages import require_packages
-from setpoint.parameters import SATISFIED
 from setpoint.tables import CHECKED, TableFile, note, only_one_stdin, step, warnings_as_notes
 
 if TYPE_CHECKING:
     from setpoint.explorer import Command, Explorer
-    from setpoint.search import Frontier, InfeasibleError
+    from setpoint.search import InfeasibleError
 
 
 # --- ``setpoint frontier``: what it would cost to ask for more ------------------------------------
@@ -47,7 +46,7 @@ def frontier(asked: Asked) -> Ending:
 
     Other rules for the scores of a stored model are compared on the rows of DATA.
     """
-    from setpoint.report import plot_frontier
+    from setpoint.report import frontier_text, plot_frontier
 
     stored, table = opened_with(asked, asked.data)
     side = None if asked.vary is None else _side(asked.vary)
@@ -58,7 +57,11 @@ def frontier(asked: Asked) -> Ending:
 
     def text() -> str:
         soft = stored.classifier.goal_report_.search.evidence == "soft"
-        return blocks(_text(found), _BY_POSTERIORS if soft else "", wrote(picture=asked.picture))
+        return blocks(
+            frontier_text(found, _LINES),
+            _BY_POSTERIORS if soft else "",
+            wrote(picture=asked.picture),
+        )
 
     rows = len(table.frame)
     return Ending(text, {"status": "found", "rows": rows, "frontier": thin.to_dict()})
@@ -104,68 +107,6 @@ def _levels(text: str | None) -> list[float] | None:
     if not low < high or not 2 <= n <= 10_000:
         raise shell.CommandError(f"{wrong}; LOW is below HIGH, and N from 2 to 10,000")
     return [low + (high - low) * i / (n - 1) for i in range(n)]
-
-
-def _text(found: Frontier) -> str:
-    """The goal, the table with the bound that is asked for, and what is not known."""
-    from setpoint.report import aligned, number, shown, shown_bound, unit_of
-
-    goal = Goal.parse(found.goal)
-    worth = unit_of(goal.objective)
-    side = unit_of(next(c.lhs for c in goal.constraints if str(c) == found.vary))
-    thin, asked = found.thinned(_LINES), _asked(found)
-    points = _points(thin)
-    if asked is not None:
-        points = sorted([p for p in points if p[0] != asked[0]] + [asked])
-    head = [f"bound {found.relation}", f"best {found.objective}", f"{found.side} reached"]
-    head += [] if thin.thresholds is None else ["threshold"]
-    rows = []
-    for point in points:
-        bound, best, reached, cut = point
-        texts = [shown(bound, side), shown(best, worth), shown(reached, side), number(cut)]
-        row = ["-" if x != x else text for x, text in zip(point, texts, strict=True)]
-        rows.append([*row[: len(head)], "asked" if asked and bound == asked[0] else ""])
-    lines = [
-        f"Goal: {found.goal}",
-        f"The bound of {found.vary} moves; the goal asks for {shown_bound(found.asked, side)}.",
-        "",
-        aligned([*head, ""], rows),
-    ]
-    if len(thin.bounds) < len(found.bounds):
-        lines += ["", f"{len(thin.bounds)} of {len(found.bounds):,} breakpoints."]
-    if any("-" in row for row in rows):
-        proved = (found.gaps < float("inf")).all()
-        lines += ["", f"-: no rule {'meets' if proved else 'was found that meets'} this bound."]
-    if found.gap == float("inf"):
-        lines += ["", "It is not proved that no rule does better."]
-    elif found.gap > 0:
-        lines += ["", f"The best may be better by up to {shown(found.gap, worth)}."]
-    return "\n".join(lines)
-
-
-def _points(found: Frontier) -> list[tuple[float, float, float, float]]:
-    """Bound, best, what is reached and threshold of each point; NaN where there is none."""
-    cut = found.thresholds
-    columns = [found.bounds, found.values, found.reached]
-    columns.append(found.bounds * float("nan") if cut is None else cut)
-    return list(zip(*(column.tolist() for column in columns), strict=True))
-
-
-def _asked(found: Frontier) -> tuple[float, float, float, float] | None:
-    """The point of the bound that the goal asks for; None where it was not looked at."""
-    import numpy as np
-
-    at = float(found.asked)
-    own = [point for point in _points(found) if abs(point[0] - at) <= SATISFIED]
-    if own:
-        return own[0]
-    if found.kind == "steps":
-        return _points(found.sampled(np.array([at])))[0]
-    if found.kind == "lines":  # a mixture uses the bound up, or is the best without it
-        best = found.at(at)
-        reached = float(np.interp(at, found.bounds, found.reached))
-        return (at, best, reached if best == best else float("nan"), float("nan"))
-    return None
 
 
 # --- ``setpoint explore``: a page on which bounds are moved by hand -------------------------------

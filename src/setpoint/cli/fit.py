@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,8 +14,7 @@ from setpoint.cli.endings import (
     Page,
     command,
     command_text,
-    guarantee_line,
-    measured_lines,
+    styled,
     verdict,
     wrote,
 )
@@ -24,85 +22,10 @@ from setpoint.cli.options import READING, Asked, refuse
 from setpoint.cli.session import metric_of, module_file
 from setpoint.errors import InputError
 from setpoint.goals import Goal, as_goal
-from setpoint.tables import TableFile, certifying, chosen_on, judged_on, note, training_solver
+from setpoint.tables import TableFile, certifying, judged_on, note, training_solver
 
 if TYPE_CHECKING:
     from setpoint.report import Header
-    from setpoint.tables import TableModel
-
-
-# --- What ``setpoint fit`` and ``setpoint train`` print: as text, and as JSON ---------------------
-
-
-def fit_text(fitted: TableModel, margin: str) -> str:
-    """What ``setpoint fit`` found, for a terminal."""
-    from setpoint.report import report_text
-
-    held, guarantee = fitted.held_out, fitted.guarantee
-    if guarantee is not None:
-        first = guarantee_line(guarantee, certifying(fitted))
-        lines = [first, "", report_text(fitted.report, at_shell=True), ""]
-        if held is not None:
-            lines += [f"Measured beside it on {judged_on(fitted)}:", *measured_lines(held), ""]
-        return "\n".join(lines)
-    chosen = None if held is None else fitted.report
-    report = report_text(fitted.judged, chosen, at_shell=True)
-    lines = [verdict(fitted.judged, judged_on(fitted)), "", report, ""]
-    if margin:
-        lines += [f"To search with the margin:\n  {margin}", ""]
-    lines += _searched(fitted)
-    if held is not None and fitted.report.satisfied is False:
-        n = fitted.report.counts.n_rows
-        lines += [f"The {n:,} rows that the rule was chosen on miss a bound: see the page.", ""]
-    return "\n".join(lines)
-
-
-def _searched(fitted: TableModel) -> list[str]:
-    """What a search among models found, where the report on rows held out cannot say it."""
-    found = (fitted.report.section(name) for name in ("models", "adaptive"))
-    summary = next((one for one in found if one is not None), None)
-    if summary is None or fitted.held_out is None:
-        return []
-    where = chosen_on(fitted)
-    wrapped = (
-        textwrap.fill(line, 79, initial_indent="  ", subsequent_indent="    ")
-        for line in summary.lines()
-    )
-    return [f"{summary.title}, on {where}", *wrapped, ""]
-
-
-def fit_dict(goal: Goal, fitted: TableModel) -> dict[str, Any]:
-    """What ``setpoint fit`` found, but for its reports, for JSON."""
-    roles, choice = fitted.roles, fitted.choice
-    guarantee = fitted.guarantee
-    return {
-        "status": fitted.judged.verdict or "measured" if guarantee is None else guarantee.state,
-        "goal": str(goal),
-        "metric": None if fitted.metric is None else fitted.metric.name,
-        "target": fitted.target,
-        "positive": fitted.report.counts.positive,
-        "classes": dict(fitted.classes),
-        "rows": {
-            "fitted": fitted.fitted_rows,
-            "held_out": fitted.n_held_out,
-            "certifying": 0 if guarantee is None else guarantee.rows,
-        },
-        "datasets": {name: asdict(rows) for name, rows in fitted.datasets.items()},
-        "validation": None if fitted.validation is None else asdict(fitted.validation),
-        "solver": choice.solver,
-        "family": choice.family,
-        "estimator": choice.estimator,
-        "module": choice.module,
-        "candidates": fitted.candidates,
-        "seed": fitted.random_state,
-        "columns": {
-            "features": {c.name: c.kind for c in roles.features},
-            "decides_on": {c.name: c.kind for c in roles.decides_on},
-            "hidden": dict(roles.hidden),
-            "left_out": dict(roles.left_out),
-            "scores": None if roles.scores is None else roles.scores.name,
-        },
-    }
 
 
 # --- What ``setpoint fit`` and ``setpoint train`` do with their options ---------------------------
@@ -126,13 +49,15 @@ def _fit(asked: Asked, goal: Goal, own: Any = None) -> Ending:
     """Fit on tables in memory, write and print."""
     from setpoint.cli.choose import explore_infeasible, write_explorer
     from setpoint.estimators import save_model
-    from setpoint.report import Header, command_for, stricter_goal
+    from setpoint.report import Header, command_for, stricter_goal, sure
     from setpoint.search import InfeasibleError
     from setpoint.tables import (
         TableModel,
         costs_of_constraints,
         explore_fit,
+        fit_facts,
         fit_tables,
+        fit_text,
         read_tables,
         write_page,
     )  # fmt: skip
@@ -189,11 +114,21 @@ def _fit(asked: Asked, goal: Goal, own: Any = None) -> Ending:
         stricter = None if guarantee else stricter_goal(fitted.judged, fitted.report)
         margin = "" if stricter is None else command_for(stricter, judging(fitted.judged.goal))
         moved = [] if explore is None else [f"Bounds are moved by hand on {explore}."]
-        found = shell.in_shell_words(fit_text(fitted, margin))
+        first = verdict(fitted.judged, judged_on(fitted))
+        if guarantee is not None:
+            certified, where = guarantee.state == "certified", certifying(fitted)
+            word = styled("Certified" if certified else "NOT certified", guarantee.state)
+            first = f"{word} at {sure(guarantee.confidence)}"
+            first += (
+                f", on {where}."
+                if certified
+                else f": {where} do not show that the goal holds on new rows."
+            )
+        found = shell.in_shell_words(f"{first}\n\n{fit_text(fitted, margin)}")
         return "\n".join([found, wrote(model=new, page=report), *moved])
 
     reports = {"fitted": fitted.report, "held_out": fitted.held_out}
-    return Ending(text, fit_dict(read.goal, fitted), reports=reports, files=paths)
+    return Ending(text, fit_facts(fitted, read.goal), reports=reports, files=paths)
 
 
 def _note_foreign(estimator: str | None, model: str) -> None:

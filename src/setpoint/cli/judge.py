@@ -13,8 +13,6 @@ from setpoint.cli import session as shell
 from setpoint.cli.endings import (
     Ending,
     blocks,
-    certified_before,
-    certified_json,
     command,
     judged,
     styled,
@@ -23,13 +21,19 @@ from setpoint.cli.endings import (
 from setpoint.cli.options import READING, Asked, Option, level_of, refuse
 from setpoint.cli.session import metric_for, module_file, opened, opened_with
 from setpoint.goals import as_goal
-from setpoint.tables import TableFile, only_one_stdin, step, warnings_as_notes
+from setpoint.tables import (
+    TableFile,
+    guarantee_facts,
+    guarantee_text,
+    only_one_stdin,
+    step,
+    warnings_as_notes,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from setpoint.judging import ModelComparison
-    from setpoint.report import Entry
     from setpoint.tables import Table
 
 
@@ -100,14 +104,13 @@ def _evaluate_model(asked: Asked) -> Ending:
         "The data": (f"{rows} from {table.name}", *table.notes),
         "The model and the rows it was fitted on": stored.notes,
     }
-    promised = stored.guarantee, stored.certified_holds
     files = shell.named_files()
     del files["tables"]
-    what = {"target": stored.target, "guarantee": certified_json(*promised)}
+    what = {"target": stored.target, "guarantee": guarantee_facts(stored)}
     return judged(
         "evaluated", found, rows, what, page=asked.report, about=about,
         header=Header(table.name, asked.model), at_shell=False, files=files,
-        before=certified_before(*promised),
+        before=guarantee_text(stored),
     )  # fmt: skip
 
 
@@ -216,7 +219,7 @@ def compare(asked: Asked) -> Ending:
         return blocks(f"{first}\n{body}", f"Wrote {paths}." if paths else "")
 
     files = {name: path for name, path in shell.named_files().items() if path is not None}
-    what, reports = _compared(found), {name.lower(): r for name, r in found.reports.items()}
+    what, reports = found.to_dict(), {name.lower(): r for name, r in found.reports.items()}
     return Ending(text, what | {"target": today.target}, reports=reports, files=files)
 
 
@@ -228,46 +231,6 @@ def _changed(found: ModelComparison, table: Table) -> pd.DataFrame:
     rest = table.frame.iloc[own["row"].to_numpy()].reset_index(drop=True)
     taken = {name: f"{name} (column)" for name in rest.columns if name in own.columns}
     return pd.concat([own, rest.rename(columns=taken)], axis=1)
-
-
-def _compared(found: ModelComparison) -> dict[str, Any]:
-    """A comparison for JSON."""
-    from setpoint.judging import accepted
-
-    pair = found.pairs["B"]
-    return {
-        "status": found.verdict,
-        "why": found.why,
-        "goal": str(found.goal),
-        "rows": found.reports["B"].counts.n_rows,
-        "parts": [
-            {
-                "part": "constraint" if i else "objective",
-                "text": part.today.text,
-                "a": _entry(part.today),
-                "b": _entry(part.candidate),
-                "difference": _entry(part.difference),
-                "b_is": part.verdict,
-                "rows_needed": part.rows_needed,
-            }
-            for i, part in enumerate(pair.parts)
-        ],
-        "accepted": {name.lower(): accepted(r) for name, r in found.reports.items()},
-        "changes": {name: getattr(pair.changes, name) for name in _CHANGES},
-        "groups": [
-            {"column": g.column, "value": g.value}
-            | {name: getattr(g.changes, name) for name in ("rows", *_CHANGES)}
-            for g in pair.groups
-        ],
-    }
-
-
-_CHANGES = ("changed", "wins", "losses")
-
-
-def _entry(entry: Entry | None) -> dict[str, Any] | None:
-    names = ("value", "low", "high", "bound", "verdict")
-    return None if entry is None else {name: getattr(entry, name) for name in names}
 
 
 # --- ``setpoint plan``: how many rows it takes to certify a goal ----------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli import session as shell
-from setpoint.cli.endings import Ending, blocks, certified_before, command, styled, wrote
+from setpoint.cli.endings import Ending, blocks, command, styled, wrote
 from setpoint.cli.options import READING, Asked, refuse
 from setpoint.cli.session import opened, opened_with
 from setpoint.goals import Goal, Label
-from setpoint.tables import note, step, warnings_as_notes
+from setpoint.tables import model_text, note, step, warnings_as_notes
 
 if TYPE_CHECKING:
     from setpoint.estimators import Monitor
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 
 
 # --- ``setpoint show``: what a model file holds ---------------------------------------------------
-
-
-_MOST_COLUMNS = 60
 
 
 @command(
@@ -58,70 +54,11 @@ def show(asked: Asked) -> Ending | None:
         return None
     facts = found.to_dict()
     return Ending(
-        lambda: blocks(printed("\n".join(_text(found, facts))), wrote(page=report)),
+        lambda: blocks(printed(model_text(found, facts)), wrote(page=report)),
         {"status": found.judged.verdict or "measured", **facts},
         code=shell.SHOWN,
         run={"written": found.written},
     )
-
-
-def _text(model: TableModel, found: dict[str, Any]) -> Iterator[str]:
-    """The facts, in the order of the questions of who finds a file."""
-    from setpoint.report import goal_table, headline, rule_lines
-
-    judged, written = model.judged, model.written
-    when = f"{written.pop('when', '')[:16].replace('T', ' ')} UTC"
-    versions = ", ".join(f"{name} {version}" for name, version in written.items())
-    labels, positive = [repr(label) for label in found["classes"]], repr(found["positive"])
-    classes = ", ".join(labels)
-    if found["positive"] is not None:
-        other = next(label for label in labels if label != positive)
-        classes = f"positive is {positive}, negative {other}"
-    words = {"fitted": "in the fit", "held_out": "held out", "certifying": "that certify"}
-    rows = ", ".join(f"{n:,} {words[what]}" for what, n in found["rows"].items() if n)
-    facts = {
-        "Model file": f"{model.source}; {when}; {versions}",
-        "Goal": found["goal"],
-        "Judged by": "" if found["judge_by"] == found["goal"] else found["judge_by"],
-        "Target": f"{model.target}: {classes}",
-        "Scores": f"{found['model']}; the rule is by "
-        + ", ".join(filter(None, (found["family"], found["solver"]))),
-        "Rows": rows or f"{judged.counts.n_rows:,} judged",
-        "Data sets": ", ".join(found["datasets"]),
-        "Deployed": found["baseline"] and f"column {found['baseline']}",
-    }
-    for title, text in facts.items():
-        yield from _filled(title, text or "")
-    rule = rule_lines(model.classifier.goal_report_)
-    yield from ("", "Rule", *(f"  {line}" for line in rule))
-    yield from ("", f"Then, on {found['judged_on']}")
-    yield from _filled("", f"{headline(judged)}.", 2)
-    for first, *more in goal_table(judged).lines:
-        yield from (f"  {first}", *(f"    {text}" for text in more))
-    yield from _filled("", certified_before(model.guarantee, model.certified_holds), 2)
-    columns = found["columns"]
-    yield from ("", f"Columns that a table needs ({len(columns):,})")
-    kinds: dict[str, list[str]] = {}
-    for name, kind in list(columns.items())[:_MOST_COLUMNS]:
-        kinds.setdefault(kind, []).append(name)
-    for kind, names in kinds.items():
-        yield from _filled(kind, ", ".join(names), 2)
-    if len(columns) > _MOST_COLUMNS:
-        yield from _filled("more", f"{len(columns) - _MOST_COLUMNS:,}, which --json lists", 2)
-    if model.notes:
-        yield from ("", "About the fit")
-        for line in model.notes:
-            yield from _filled("", line, 2)
-
-
-def _filled(title: str, text: Any, indent: int = 0) -> list[str]:
-    import textwrap
-
-    head = " " * indent + (f"{title:<12}" if title else "")
-    return textwrap.wrap(
-        str(text), 79, initial_indent=head, subsequent_indent=" " * len(head),
-        break_on_hyphens=False, break_long_words=False,
-    )  # fmt: skip
 
 
 # --- ``setpoint export``: the rule of a model in SQL, Python or JSON ------------------------------
