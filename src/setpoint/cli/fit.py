@@ -47,7 +47,7 @@ _OF_COMMAND = {
 
 def _fit(asked: Asked, goal: Goal, own: Any = None) -> Ending:
     """Fit on tables in memory, write and print."""
-    from setpoint.cli.choose import explore_infeasible, write_explorer
+    from setpoint.cli.stored import explore_infeasible, write_explorer
     from setpoint.estimators import save_model
     from setpoint.report import Header, command_for, stricter_goal, sure
     from setpoint.search import InfeasibleError

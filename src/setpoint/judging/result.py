@@ -425,7 +425,7 @@ class ModelComparison:
     def to_dict(self) -> dict[str, Any]:
         """Of two models the verdict, the parts of the goal and what changes, as plain values."""
         (pair,) = self.pairs.values()
-        report = next(reversed(self.reports.values()))
+        *_, report = self.reports.values()
         return {
             "status": self.verdict,
             "why": self.why,
