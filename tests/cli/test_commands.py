@@ -7,21 +7,21 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from setpoint.cli.app import PLACES, app
+from setpoint.cli.app import LINES, app
 
 SETTINGS = {"OMP_WAIT_POLICY": "passive"}
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("name", LINES)
 def test_the_table_says_what_the_command_says(name):
     command = app.commands[name]
     assert command.name == name
-    assert PLACES[name][1] == command.get_short_help_str(limit=200)
+    assert LINES[name] == command.get_short_help_str(limit=200)
 
 
 def test_every_command_is_in_help_with_its_line(run):
     lines = " ".join(run("--help").stdout.split())
-    for name, (_, line) in PLACES.items():
+    for name, line in LINES.items():
         assert f"{name} {line}" in lines
 
 
@@ -33,7 +33,7 @@ def test_help_and_completion_import_no_command():
         "try:\n    app.main(['--help'])\nexcept SystemExit:\n    pass\n"
         "found = ShellComplete(app, {}, 'setpoint', '_X').get_completions([], 'f')\n"
         "print([item.value for item in found])\n"
-        "print([m for m in ('setpoint.cli.fit', 'setpoint.cli.choose') if m in sys.modules])"
+        "print([m for m in ('setpoint.cli.fit', 'setpoint.cli.stored') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-2:] == ["['fit', 'frontier']", "[]"]

@@ -28,50 +28,48 @@ from setpoint.tables import warnings_as_notes
 # --- The commands of the program by name ----------------------------------------------------------
 
 
+_MODULES = {
+    "begin": "demo goal",
+    "fit": "fit train",
+    "predict": "solve predict",
+    "judge": "evaluate compare plan",
+    "stored": "frontier explore take monitor explain show export",
+}
+_PLACES = {name: module for module, names in _MODULES.items() for name in names.split()}
+
 GROUPS = {
     "Begin": {
-        "demo": ("begin", "Run the main job on a table of 569 tumours."),
-        "goal": ("begin", "Say what a goal means and how it would be solved, or list the metrics."),
+        "demo": "Run the main job on a table of 569 tumours.",
+        "goal": "Say what a goal means and how it would be solved, or list the metrics.",
     },
     "Make": {
-        "fit": ("fit", "Fit a model and find the rule for its scores that reaches a goal."),
-        "train": ("fit", "Train a model for a goal, over the rows as a whole."),
-        "solve": ("predict", "Find the rule for the scores of a model, on tables of any size."),
+        "fit": "Fit a model and find the rule for its scores that reaches a goal.",
+        "train": "Train a model for a goal, over the rows as a whole.",
+        "solve": "Find the rule for the scores of a model, on tables of any size.",
     },
     "Judge": {
-        "evaluate": (
-            "judge",
-            "Judge a model file by a table with labels, or decisions that are a column of tables.",
-        ),
-        "compare": (
-            "judge",
-            "Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels.",
-        ),
-        "plan": ("judge", "Say how many rows it takes to certify a goal on new rows."),
+        "evaluate": "Judge a model file by a table with labels, or decisions that are a column of "
+        "tables.",
+        "compare": "Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels.",
+        "plan": "Say how many rows it takes to certify a goal on new rows.",
     },
     "Choose": {
-        "frontier": ("choose", "Show the best objective as the bound of one constraint moves."),
-        "explore": (
-            "choose",
-            "Write a page on which the bounds of MODEL's goal are moved by hand.",
-        ),
+        "frontier": "Show the best objective as the bound of one constraint moves.",
+        "explore": "Write a page on which the bounds of MODEL's goal are moved by hand.",
     },
     "Use": {
-        "predict": ("predict", "Decide the rows of a table, or of many, by a model file."),
-        "take": ("choose", "Move the rule of MODEL to another bound, without a new fit."),
-        "monitor": ("show", "Watch a model file on new rows, in their order."),
-        "explain": ("show", "Say why rows are decided as they are."),
-        "show": (
-            "show",
-            "Show what a model file holds: its goal, its rule, its columns, and what was reached "
-            "then.",
-        ),
-        "export": ("show", "Write the decision rule of a model, to decide where the rows are."),
+        "predict": "Decide the rows of a table, or of many, by a model file.",
+        "take": "Move the rule of MODEL to another bound, without a new fit.",
+        "monitor": "Watch a model file on new rows, in their order.",
+        "explain": "Say why rows are decided as they are.",
+        "show": "Show what a model file holds: its goal, its rule, its columns, and what was "
+        "reached then.",
+        "export": "Write the decision rule of a model, to decide where the rows are.",
     },
 }
-"""The module and the line of each command, by what it is for."""
+"""The line of each command, by what it is for."""
 
-PLACES = {name: place for group in GROUPS.values() for name, place in group.items()}
+LINES = {name: line for group in GROUPS.values() for name, line in group.items()}
 
 
 class LazyCommands(Mapping[str, click.Command]):
@@ -84,15 +82,15 @@ class LazyCommands(Mapping[str, click.Command]):
     """
 
     def __getitem__(self, name: str) -> click.Command:
-        module = import_module(f"setpoint.cli.{PLACES[name][0]}")
+        module = import_module(f"setpoint.cli.{_PLACES[name]}")
         command: click.Command = getattr(module, name)
         return command
 
     def __iter__(self) -> Iterator[str]:
-        return iter(PLACES)
+        return iter(LINES)
 
     def __len__(self) -> int:
-        return len(PLACES)
+        return len(LINES)
 
 
 # --- The program: its commands, its last words, its exit codes ------------------------------------
@@ -140,7 +138,7 @@ class App(click.Group):
 
     def _report(self, error: BaseException, session: Session, given: Sequence[str]) -> None:
         """Say on stderr what went wrong, and as JSON on stdout to who asked for that."""
-        name = next((arg for arg in given if arg in PLACES), None)
+        name = next((arg for arg in given if arg in LINES), None)
         command = self if name is None else self.commands[name]
         with suppress(OSError), click.Context(command):  # its options stand in the message
             text = message_of(error)
@@ -163,17 +161,15 @@ class App(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands by what is known of them without an import."""
-        wide = max(map(len, PLACES))
-        for title, places in GROUPS.items():
+        wide = max(map(len, LINES))
+        for title, lines in GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl(
-                    [(f"{name:<{wide}}", line) for name, (_, line) in places.items()]
-                )
+                formatter.write_dl([(f"{name:<{wide}}", line) for name, line in lines.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the name of a command likewise, or an option of the program itself."""
-        names = [name for name in sorted(PLACES) if name.startswith(incomplete)]
-        found = [CompletionItem(name, help=PLACES[name][1]) for name in names]
+        names = [name for name in sorted(LINES) if name.startswith(incomplete)]
+        found = [CompletionItem(name, help=LINES[name]) for name in names]
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def invoke(self, ctx: click.Context) -> Any:

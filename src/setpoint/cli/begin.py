@@ -19,7 +19,7 @@ import numpy as np
 from setpoint.cli import session as shell
 from setpoint.cli.endings import command
 from setpoint.cli.fit import fit
-from setpoint.cli.options import refuse
+from setpoint.cli.options import Asked, refuse
 from setpoint.errors import EmptyPopulationError, GoalError, ShapeError
 from setpoint.goals import (
     DEFER,
@@ -269,23 +269,24 @@ _NO_FORMULA = "no formula"
     checks=False,
     as_json="One JSON object on stdout.",
 )
-def goal(text: str | None) -> None:
+def goal(asked: Asked) -> None:
     """Say what a goal means and how it would be solved, or list the metrics.
 
     TEXT is 'maximize' or 'minimize' and an expression, then 'subject to' and constraints
     joined by 'and'. A METRIC is explained; without either all metrics are listed.
     """
+    text = asked.text
     name = "" if text is None else SYNONYMS.get(text.lower(), text.lower())
     if text is None or name in TABLE:
         entries = [TABLE[name]] if name else list(TABLE.values())
-        found = {"metrics": {e.name: as_dict(e) for e in entries}} if shell.asks_json() else {}
+        found = {"metrics": {e.name: as_dict(e) for e in entries}} if asked.as_json else {}
         words = "" if found else one_in_words(TABLE[name]) if name else all_in_words()
     else:
         unknown = text.isidentifier() and name not in VOCABULARY
         refuse(unknown, f"there is no metric {text!r}: {unknown and why_unknown(text)}")
         found = _described(as_goal(text))
         words = _text(found)
-    if shell.asks_json():
+    if asked.as_json:
         shell.print_json({"command": "goal", **found})
     else:
         click.echo(words)
@@ -368,15 +369,14 @@ def _shape(part: dict[str, Any]) -> str:
 
 
 @command("[DIR]", "", "setpoint demo", checks=False)
-def demo(dir: str | None) -> None:
+def demo(asked: Asked) -> None:
     """Run the main job on a table of 569 tumours.
 
     It writes DIR/tumours.csv, DIR/model.skops and DIR/report.html; DIR is "demo" if it is
     not named.
     """
-    at = Path(dir or "demo")
-    if at.exists() and not at.is_dir():
-        raise shell.CommandError(f"{dir} is a file; name a folder")
+    at = Path(asked.dir or "demo")
+    refuse(at.exists() and not at.is_dir(), f"{at} is a file; name a folder")
     table, model, report = (str(at / n) for n in ("tumours.csv", "model.skops", "report.html"))
     args = [
         table,

@@ -11,12 +11,11 @@ import click
 from click.core import ParameterSource
 
 from setpoint.cli import session as shell
-from setpoint.cli.options import GIVEN, OPTIONS, Command, Option, arguments, settings_option
+from setpoint.cli.options import GIVEN, OPTIONS, Asked, Command, Option, arguments, settings_option
 from setpoint.goals import Goal
 from setpoint.tables import TableFile, goals_near
 
 if TYPE_CHECKING:
-    from setpoint.guarantees import Guarantee
     from setpoint.report import GoalReport, Header
     from setpoint.search import InfeasibleError
 
@@ -60,9 +59,9 @@ def command(
     checks: bool = True,
     without_rule: str = "",
     **own: str | Option,
-) -> Callable[[Callable[..., Ending | None]], Command]:
+) -> Callable[[Callable[[Asked], Ending | None]], Command]:
     """A command of options by name (``name!``: required), some with words of its `own`."""
-    # The function gets all values by these names, settings of `sets` among them, and `reading`.
+    # The function gets all values, settings of `sets` among them, and `reading`.
     groups = {} if isinstance(options, str) else options
     names = " ".join([options] if isinstance(options, str) else options.values()).split()
     params = arguments(usage)
@@ -76,19 +75,19 @@ def command(
     if sets:
         params.append(settings_option(sets))
 
-    def decorate(run: Callable[..., Ending | None]) -> Command:
-        def ended(as_json: bool = False, accept: str | None = None, **asked: Any) -> None:
-            asked |= asked.pop("settings", {})
+    def decorate(run: Callable[[Asked], Ending | None]) -> Command:
+        def ended(**given: Any) -> None:
+            given |= given.pop("settings", {})
             if "decimal" in sets:
-                reading = {name: asked.pop(name, None) for name in _READING}
-                asked["reading"] = reading
-                if "datasets" in asked:
-                    named = asked["datasets"].items()
-                    asked["datasets"] = {name: TableFile(path, **reading) for name, path in named}
+                given["reading"] = reading = {name: given.pop(name, None) for name in _READING}
+                if "datasets" in given:
+                    named = given["datasets"].items()
+                    given["datasets"] = {name: TableFile(path, **reading) for name, path in named}
+            asked = Asked(**given)
             if checks:
                 shell.check_files()
             try:
-                ending = run(**asked)
+                ending = run(asked)
             except Exception as error:
                 if not without_rule:
                     raise
@@ -99,12 +98,12 @@ def command(
                 ending = _infeasible(error, without_rule)
             if ending is None:
                 return
-            ending.print(as_json)
+            ending.print(bool(asked.get("as_json")))
             code = code_of(ending.what["status"]) if ending.code is None else ending.code
             if shell.current().stopped:
                 click.echo(shell.current().last_words(), err=True)
                 code = shell.STOPPED
-            elif accept is not None and code == shell.TOO_CLOSE:
+            elif asked.get("accept") and code == shell.TOO_CLOSE:
                 code = shell.SHOWN
             raise click.exceptions.Exit(code)
 
@@ -182,7 +181,7 @@ def judged(
         first = "\n".join(filter(None, (verdict(report, where), before)))
         return blocks(first, report_text(report, at_shell=at_shell), wrote(**written, page=page))
 
-    facts = {"status": report.verdict or "measured", "goal": report.goal}
+    facts: dict[str, Any] = {"status": report.verdict or "measured", "goal": report.goal}
     facts |= {"rows": report.counts.n_rows, **what}
     return Ending(text, facts, reports={name: report}, files=files)
 
@@ -272,71 +271,3 @@ def typed_words(param: click.Parameter, value: Any) -> list[str]:
         value = [f"{key}={path}" for key, path in value.items()]
     each = value if isinstance(value, (tuple, list)) else (value,)
     return [word for one in each for word in (*option, str(one))]
-
-
-# --- What was certified ---------------------------------------------------------------------------
-
-
-def percent(share: float) -> str:
-    """A confidence in words.
-
-    Examples
-    --------
-    >>> percent(0.95), percent(0.999)
-    ('95 %', '99.9 %')
-    """
-    return f"{100 * share:.6g} %"
-
-
-def guarantee_line(guarantee: Guarantee, where: str) -> str:
-    """What is promised, as a line for a terminal."""
-    level = f"at {percent(guarantee.confidence)} confidence"
-    if guarantee.state == "certified":
-        return f"{styled('Certified', guarantee.state)} {level}, on {where}."
-    first = styled("NOT certified", guarantee.state)
-    return f"{first} {level}: {where} do not show that the goal holds on new rows."
-
-
-def certified_before(guarantee: Guarantee | None, holds: bool) -> str:
-    """What ``fit`` certified of a model, in a line; "" where nothing was asked for."""
-    if guarantee is None:
-        return ""
-    texts = " and ".join(
-        c.text if c.confidence == guarantee.confidence else f"{c.text} at {percent(c.confidence)}"
-        for c in guarantee.constraints
-    )
-    line = f"at {percent(guarantee.confidence)} confidence, on {guarantee.rows:,} rows: {texts}"
-    if guarantee.state != "certified":
-        return f"In the fit NOT certified {line}."
-    changed = "; the model was changed since, and nothing is promised of it"
-    return f"In the fit certified {line}{'' if holds else changed}."
-
-
-def certified_json(guarantee: Guarantee | None, holds: bool) -> dict[str, Any] | None:
-    """The same for JSON."""
-    if guarantee is None:
-        return None
-    return {
-        "state": guarantee.state,
-        "confidence": guarantee.confidence,
-        "constraints": {c.text: c.confidence for c in guarantee.constraints},
-        "rows": guarantee.rows,
-        "holds": holds,
-    }
-
-
-def measured_lines(report: GoalReport) -> list[str]:
-    """Objective and constraints as measured beside a certificate, a line each."""
-    from setpoint.report import shown, unit_of
-
-    goal = Goal.parse(report.goal)
-    lines = []
-    sides = (goal.objective, *(c.lhs for c in goal.constraints))
-    for entry, side in zip(report.entries, sides, strict=True):
-        unit = unit_of(side)
-        line = f"  {entry.text}: "
-        line += "not evaluated" if entry.value is None else shown(entry.value, unit)
-        if entry.low is not None and entry.high is not None:
-            line += f", on new rows {shown(entry.low, unit)} to {shown(entry.high, unit)}"
-        lines.append(line)
-    return lines

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,94 +15,18 @@ from setpoint.cli.endings import (
     Page,
     command,
     command_text,
-    guarantee_line,
-    measured_lines,
+    styled,
     verdict,
     wrote,
 )
-from setpoint.cli.options import READING
+from setpoint.cli.options import READING, Asked, refuse
 from setpoint.cli.session import metric_of, module_file
 from setpoint.errors import InputError
 from setpoint.goals import Goal, as_goal
-from setpoint.tables import TableFile, certifying, chosen_on, judged_on, note, training_solver
+from setpoint.tables import TableFile, certifying, judged_on, note, training_solver
 
 if TYPE_CHECKING:
     from setpoint.report import Header
-    from setpoint.tables import TableModel
-
-
-# --- What ``setpoint fit`` and ``setpoint train`` print: as text, and as JSON ---------------------
-
-
-def fit_text(fitted: TableModel, margin: str) -> str:
-    """What ``setpoint fit`` found, for a terminal."""
-    from setpoint.report import report_text
-
-    held, guarantee = fitted.held_out, fitted.guarantee
-    if guarantee is not None:
-        first = guarantee_line(guarantee, certifying(fitted))
-        lines = [first, "", report_text(fitted.report, at_shell=True), ""]
-        if held is not None:
-            lines += [f"Measured beside it on {judged_on(fitted)}:", *measured_lines(held), ""]
-        return "\n".join(lines)
-    chosen = None if held is None else fitted.report
-    report = report_text(fitted.judged, chosen, at_shell=True)
-    lines = [verdict(fitted.judged, judged_on(fitted)), "", report, ""]
-    if margin:
-        lines += [f"To search with the margin:\n  {margin}", ""]
-    lines += _searched(fitted)
-    if held is not None and fitted.report.satisfied is False:
-        n = fitted.report.counts.n_rows
-        lines += [f"The {n:,} rows that the rule was chosen on miss a bound: see the page.", ""]
-    return "\n".join(lines)
-
-
-def _searched(fitted: TableModel) -> list[str]:
-    """What a search among models found, where the report on rows held out cannot say it."""
-    found = (fitted.report.section(name) for name in ("models", "adaptive"))
-    summary = next((one for one in found if one is not None), None)
-    if summary is None or fitted.held_out is None:
-        return []
-    where = chosen_on(fitted)
-    wrapped = (
-        textwrap.fill(line, 79, initial_indent="  ", subsequent_indent="    ")
-        for line in summary.lines()
-    )
-    return [f"{summary.title}, on {where}", *wrapped, ""]
-
-
-def fit_dict(goal: Goal, fitted: TableModel) -> dict[str, Any]:
-    """What ``setpoint fit`` found, but for its reports, for JSON."""
-    roles, choice = fitted.roles, fitted.choice
-    guarantee = fitted.guarantee
-    return {
-        "status": fitted.judged.verdict or "measured" if guarantee is None else guarantee.state,
-        "goal": str(goal),
-        "metric": None if fitted.metric is None else fitted.metric.name,
-        "target": fitted.target,
-        "positive": fitted.report.counts.positive,
-        "classes": dict(fitted.classes),
-        "rows": {
-            "fitted": fitted.fitted_rows,
-            "held_out": fitted.n_held_out,
-            "certifying": 0 if guarantee is None else guarantee.rows,
-        },
-        "datasets": {name: asdict(rows) for name, rows in fitted.datasets.items()},
-        "validation": None if fitted.validation is None else asdict(fitted.validation),
-        "solver": choice.solver,
-        "family": choice.family,
-        "estimator": choice.estimator,
-        "module": choice.module,
-        "candidates": fitted.candidates,
-        "seed": fitted.random_state,
-        "columns": {
-            "features": {c.name: c.kind for c in roles.features},
-            "decides_on": {c.name: c.kind for c in roles.decides_on},
-            "hidden": dict(roles.hidden),
-            "left_out": dict(roles.left_out),
-            "scores": None if roles.scores is None else roles.scores.name,
-        },
-    }
 
 
 # --- What ``setpoint fit`` and ``setpoint train`` do with their options ---------------------------
@@ -116,41 +39,43 @@ def _worded(report: Any) -> Any:
     return replace(report, warnings=tuple(map(shell.in_shell_words, report.warnings)))
 
 
-def _fit(
-    data: str,
-    goal: Goal,
-    own: Any,
-    *,
-    new: str,
-    report: str | None,
-    explore: str | None = None,
-    **asked: Any,
-) -> Ending:
+_OF_COMMAND = {
+    "data", "new", "report", "explore", "reading", "datasets", "skip_unlabelled", "validation",
+    "certify_on", "metric", "lower_is_better", "takes", "as_json", "accept",
+}  # fmt: skip
+"""What neither the model nor its classifier takes."""
+
+
+def _fit(asked: Asked, goal: Goal, own: Any = None) -> Ending:
     """Fit on tables in memory, write and print."""
     from setpoint.estimators import save_model
-    from setpoint.report import Header, command_for, stricter_goal
+    from setpoint.report import Header, command_for, stricter_goal, sure
     from setpoint.tables import (
         TableModel,
         costs_of_constraints,
         explore_fit,
+        fit_facts,
         fit_tables,
+        fit_text,
         read_tables,
         write_page,
     )  # fmt: skip
 
-    parameters = [f.name for f in fields(TableModel) if f.init]
-    given = {name: asked.pop(name) for name in parameters if name in asked}
-    reading, files = asked.pop("reading"), asked.pop("datasets")
-    apart: dict[str, Any] = {
-        name: asked.pop(name) for name in ("validation", "certify_on") if name in asked
+    data, new, report, explore = asked.data, asked.new, asked.report, asked.get("explore")
+    apart = asked.only("validation certify_on")
+    tables: dict[str, Any] = {
+        name: TableFile(path, **asked.reading) for name, path in apart.items()
     }
-    tables: dict[str, Any] = {name: TableFile(path, **reading) for name, path in apart.items()}
-    skip = asked.pop("skip_unlabelled")
-    fitted = TableModel(goal if own is None else own, parameters=asked, **given)
-    source = TableFile(data, **reading)
-    read = read_tables(fitted, source, datasets=files, skip_unlabelled=skip, **tables)
+    parameters = asked.only(" ".join(f.name for f in fields(TableModel) if f.init))
+    others = vars(asked).keys() - parameters.keys() - _OF_COMMAND
+    rest = {
+        name: value for name, value in asked.only(" ".join(others)).items() if value is not None
+    }
+    fitted = TableModel(**parameters | {"goal": own or goal}, parameters=rest)
+    source, more = TableFile(data, **asked.reading), asked.only("datasets skip_unlabelled")
+    read = read_tables(fitted, source, **more, **tables)
     paths: dict[str, Any] = {"data": data, "model": new, "report": report, **apart}
-    paths["datasets"] = {name: file.path for name, file in files.items()}
+    paths["datasets"] = {name: file.path for name, file in asked.datasets.items()}
     paths |= {} if explore is None else {"explore": explore}
     again: dict[str, str | None] = {"goal": "{goal}", "judge_by": None}
     held_out = again if fitted.share_held_out > 0 else again | {"test_size": None}
@@ -165,7 +90,7 @@ def _fit(
         fit_tables(fitted, read)
     except search.InfeasibleError as error:
         if explore is not None:
-            from setpoint.cli.choose import explore_infeasible
+            from setpoint.cli.stored import explore_infeasible
 
             explore_infeasible(error, read.goal, explore, header.command)
         raise
@@ -181,7 +106,7 @@ def _fit(
             top = header if guarantee is not None else judging(fitted.judged.goal)
             write_page(fitted, report, top, costs)
     if explore is not None:
-        from setpoint.cli.choose import write_explorer
+        from setpoint.cli.stored import write_explorer
 
         try:
             write_explorer(explore_fit(fitted), explore, new, data)
@@ -192,11 +117,21 @@ def _fit(
         stricter = None if guarantee else stricter_goal(fitted.judged, fitted.report)
         margin = "" if stricter is None else command_for(stricter, judging(fitted.judged.goal))
         moved = [] if explore is None else [f"Bounds are moved by hand on {explore}."]
-        found = shell.in_shell_words(fit_text(fitted, margin))
+        first = verdict(fitted.judged, judged_on(fitted))
+        if guarantee is not None:
+            certified, where = guarantee.state == "certified", certifying(fitted)
+            word = styled("Certified" if certified else "NOT certified", guarantee.state)
+            first = f"{word} at {sure(guarantee.confidence)}"
+            first += (
+                f", on {where}."
+                if certified
+                else f": {where} do not show that the goal holds on new rows."
+            )
+        found = shell.in_shell_words(f"{first}\n\n{fit_text(fitted, margin)}")
         return "\n".join([found, wrote(model=new, page=report), *moved])
 
     reports = {"fitted": fitted.report, "held_out": fitted.held_out}
-    return Ending(text, fit_dict(read.goal, fitted), reports=reports, files=paths)
+    return Ending(text, fit_facts(fitted, read.goal), reports=reports, files=paths)
 
 
 def _note_foreign(estimator: str | None, model: str) -> None:
@@ -245,7 +180,7 @@ _WORDS: dict[str, Any] = {
     without_rule="no model was written",
     **_WORDS,
 )
-def fit(data: str, goal: str, decide_on: tuple[str, ...], **asked: Any) -> Ending:
+def fit(asked: Asked) -> Ending:
     """Fit a model and find the rule for its scores that reaches a goal.
 
     DATA is a CSV, Excel or Parquet file, or '-' for stdin. Some rows are held out and judge the
@@ -254,12 +189,13 @@ def fit(data: str, goal: str, decide_on: tuple[str, ...], **asked: Any) -> Endin
     says what is reachable and writes no model. 'setpoint train' trains the model itself for the
     goal.
     """
-    wanted = as_goal(goal)
-    if wanted.is_blackbox:
-        raise shell.CommandError(
-            "--goal names a metric without a formula: name its function, setpoint train --metric"
-        )
-    return _fit(data, wanted, None, decide_on=decide_on or None, **asked)
+    goal = as_goal(asked.goal)
+    refuse(
+        goal.is_blackbox,
+        "--goal names a metric without a formula: name its function, setpoint train --metric",
+    )
+    asked.decide_on = asked.decide_on or None
+    return _fit(asked, goal)
 
 
 @command(
@@ -279,16 +215,7 @@ def fit(data: str, goal: str, decide_on: tuple[str, ...], **asked: Any) -> Endin
     **_WORDS,
     goal="See setpoint goal. Or --metric, one of the two.",
 )
-def train(
-    data: str,
-    goal: str | None,
-    metric: str | None,
-    solver: str | None,
-    module: str | None,
-    lower_is_better: bool = False,
-    takes: str | None = None,
-    **asked: Any,
-) -> Ending:
+def train(asked: Asked) -> Ending:
     """Train a model for a goal, over the rows as a whole.
 
     As 'setpoint fit', but the model itself is trained, and not only a rule found for its
@@ -296,20 +223,20 @@ def train(
     current folder and then where Python looks; it is given the columns that its parameters
     name, dropped ones too. Ctrl-C ends its search, and the best so far is written.
     """
+    goal, metric = asked.goal, asked.metric
     if (goal is None) == (metric is None):
         what = "one of the two is needed" if metric is None else "they are not taken together"
         raise click.UsageError(
             f"--goal 'maximize ...' says what is asked for, or --metric module:function: {what}"
         )
-    own = metric_of(metric, lower_is_better, takes)
-    wanted = own.goal if own is not None else as_goal(str(goal))
-    if own is None and wanted.is_blackbox:
-        raise shell.CommandError(
-            "--goal names a metric without a formula: name its function, --metric"
-        )
+    own = metric_of(metric, asked.get("lower_is_better", False), asked.get("takes"))
+    wanted = as_goal(goal if own is None else own)
+    refuse(
+        own is None and wanted.is_blackbox,
+        "--goal names a metric without a formula: name its function, --metric",
+    )
     shell.check_files(module_file(metric))
-    if solver is None:
-        moved = own is not None and "estimator" in asked
-        solver = "post-shift" if moved else training_solver(wanted, own is not None)
-    asked |= {} if module is None else {"module": module}
-    return _fit(data, wanted, own, solver=solver, **asked)
+    if asked.solver is None:
+        moved = own is not None and hasattr(asked, "estimator")
+        asked.solver = "post-shift" if moved else training_solver(wanted, own is not None)
+    return _fit(asked, wanted, own)

@@ -13,23 +13,27 @@ from setpoint.cli import session as shell
 from setpoint.cli.endings import (
     Ending,
     blocks,
-    certified_before,
-    certified_json,
     command,
     judged,
     styled,
     wrote,
 )
-from setpoint.cli.options import READING, Option, level_of
+from setpoint.cli.options import READING, Asked, Option, level_of, refuse
 from setpoint.cli.session import metric_for, module_file, opened, opened_with
 from setpoint.goals import as_goal
-from setpoint.tables import TableFile, only_one_stdin, step, warnings_as_notes
+from setpoint.tables import (
+    TableFile,
+    guarantee_facts,
+    guarantee_text,
+    only_one_stdin,
+    step,
+    warnings_as_notes,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from setpoint.judging import ModelComparison
-    from setpoint.report import Entry
     from setpoint.tables import Table
 
 
@@ -61,9 +65,7 @@ _OF_TABLES = ("pos_label", "sensitive", "weight", "defer_label")
     goal="Another goal to judge by, such as one with other bounds; else that of the fit, or what "
     "its --judge-by says.",
 )
-def evaluate(
-    model: str, data: str | None, tables: tuple[str, ...], prediction: str | None, **asked: Any
-) -> Ending:
+def evaluate(asked: Asked) -> Ending:
     """Judge a model file by a table with labels, or decisions that are a column of tables.
 
     With --prediction TABLES take the place of MODEL and DATA: Parquet or CSV files, patterns of
@@ -73,77 +75,64 @@ def evaluate(
     The exit code is 0 if these rows show that the goal holds on new rows, 3 if they show
     that it fails, and 4 if it is too close to call (--accept too-close makes that 0).
     """
-    if prediction is not None:
-        for name in _OF_MODEL:
-            if asked.pop(name, None) not in (None, False, (), "raise"):
-                option = shell.option_of(name)
-                raise shell.CommandError(
-                    f"{option} is for a model file, and --prediction names decisions"
-                )
-        paths = [path for path in (model, data, *tables) if path is not None]
-        return _evaluate_tables(paths, prediction=prediction, **asked)
-    for name in _OF_TABLES:
-        if asked.pop(name, None):
-            known = name == "defer_label"
-            why = ": a model file knows its own" if known else ", a column of decisions"
-            raise shell.CommandError(f"{shell.option_of(name)} goes with --prediction{why}")
-    if data is None or tables or _is_many(data):
-        _refuse_many(data, tables)
-    return _evaluate_model(model, data, **asked)
+    decided = asked.prediction is not None
+    for name in _OF_MODEL if decided else _OF_TABLES:
+        if asked.get(name) not in (None, False, (), "raise"):
+            why = "is for a model file, and --prediction names decisions"
+            if not decided:
+                known = name == "defer_label"
+                why = "goes with --prediction"
+                why += ": a model file knows its own" if known else ", a column of decisions"
+            raise shell.CommandError(f"{shell.option_of(name)} {why}")
+    if decided:
+        return _evaluate_tables(asked)
+    if asked.data is None or asked.tables or _is_many(asked.data):
+        _refuse_many(asked.data, asked.tables)
+    return _evaluate_model(asked)
 
 
-def _evaluate_model(
-    model: str,
-    data: str,
-    *,
-    metric: str | None,
-    report: str | None,
-    lower_is_better: bool = False,
-    takes: str | None = None,
-    **asked: Any,
-) -> Ending:
+def _evaluate_model(asked: Asked) -> Ending:
     """Judge a model file by a table."""
     from setpoint.report import Header
 
-    shell.check_files(module_file(metric))
-    stored, table, more = opened_with(model, data, **asked)
-    own = metric_for(stored, metric, lower_is_better, takes)
-    found = stored.evaluate(table, **more | ({} if own is None else {"goal": own}))
+    shell.check_files(module_file(asked.metric))
+    stored, table = opened_with(asked, asked.data)
+    goal = metric_for(stored, asked) or asked.goal
+    found = stored.evaluate(table, goal=goal, **asked.only("baseline datasets"))
     rows = f"{len(table.frame):,} rows"
     about = {
         "The data": (f"{rows} from {table.name}", *table.notes),
         "The model and the rows it was fitted on": stored.notes,
     }
-    promised = stored.guarantee, stored.certified_holds
     files = shell.named_files()
     del files["tables"]
-    what = {"target": stored.target, "guarantee": certified_json(*promised)}
+    what = {"target": stored.target, "guarantee": guarantee_facts(stored)}
     return judged(
-        "evaluated", found, rows, what, page=report, about=about,
-        header=Header(table.name, model), at_shell=False, files=files,
-        before=certified_before(*promised),
+        "evaluated", found, rows, what, page=asked.report, about=about,
+        header=Header(table.name, asked.model), at_shell=False, files=files,
+        before=guarantee_text(stored),
     )  # fmt: skip
 
 
-def _evaluate_tables(
-    paths: Sequence[str], *, report: str | None, goal: str | None, target: str | None, **asked: Any
-) -> Ending:
+def _evaluate_tables(asked: Asked) -> Ending:
     """Judge decisions that are a column of tables."""
     from setpoint.report import Header
     from setpoint.tables import evaluate_tables
 
-    if goal is None or target is None:
-        missing = "--goal" if goal is None else "--target"
+    missing = "--goal" if asked.goal is None else "--target"
+    if asked.goal is None or asked.target is None:
         raise click.UsageError(f"--prediction goes with --goal and --target: {missing} is missing")
-    meant = as_goal(goal)
+    meant = as_goal(asked.goal)
+    paths = [path for path in (asked.model, asked.data, *asked.tables) if path is not None]
     shell.check_files({f"TABLES {i}": path for i, path in enumerate(paths, 1)})
-    found, name = evaluate_tables(paths, meant, target=target, **asked)
+    columns = "prediction target pos_label weight baseline sensitive datasets reading defer_label"
+    found, name = evaluate_tables(paths, meant, **asked.only(columns))
     rows = f"{found.counts.n_rows:,} rows"
     about = {"The data": (f"{rows} from {name}", *shell.current().notes)}
-    files = {"tables": paths, "report": report, "datasets": shell.named_files()["datasets"]}
+    files = {"tables": paths, "report": asked.report, "datasets": shell.named_files()["datasets"]}
     return judged(
-        "evaluated", found, rows, {"target": target, "guarantee": None}, page=report, about=about,
-        header=Header(name), at_shell=False, files=files,
+        "evaluated", found, rows, {"target": asked.target, "guarantee": None}, page=asked.report,
+        about=about, header=Header(name), at_shell=False, files=files,
     )  # fmt: skip
 
 
@@ -183,21 +172,7 @@ def _refuse_many(data: str | None, tables: tuple[str, ...]) -> NoReturn:
     goal="The goal to judge by; else that of MODEL_A.",
     report="A page for those who decide, as HTML.",
 )
-def compare(
-    model_a: str,
-    model_b: str,
-    data: str,
-    picture: str | None,
-    changed: str | None,
-    report: str | None,
-    *,
-    goal: str | None,
-    target: str | None,
-    datasets: dict[str, TableFile],
-    skip_unlabelled: bool,
-    reading: dict[str, Any],
-    **opening: Any,
-) -> Ending:
+def compare(asked: Asked) -> Ending:
     """Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels.
 
     B is better if its objective is shown to be better and every constraint of the goal holds as
@@ -210,41 +185,41 @@ def compare(
     from setpoint import compare as compared
     from setpoint.tables import columns_of_all, labelled_rows, read
 
-    drawn = picture is not None or report is not None
-    only_one_stdin([data, *datasets.values()])
-    today, new = (opened(path, target=target, **opening) for path in (model_a, model_b))
-    table = read(TableFile(data, **reading), columns_of_all([today, new]))
-    if skip_unlabelled:
+    written = [asked.picture, asked.changed, asked.report]
+    only_one_stdin([asked.data, *asked.datasets.values()])
+    today, new = (opened(asked, path) for path in (asked.model_a, asked.model_b))
+    table = read(TableFile(asked.data, **asked.reading), columns_of_all([today, new]))
+    if asked.skip_unlabelled:
         table = labelled_rows(table, today.target)
-    found = compared(goal, {"A": today, "B": new}, table, datasets=datasets, frontier=drawn)
-    if picture is not None:
-        if not found.points:
-            raise shell.CommandError("--picture: the frontiers are those of models of two classes")
-        shell.draw(picture, found.plot)
-    if changed is not None:
-        from setpoint.inputs import atomic_write
-
-        with shell.writing(changed):
-            rows = _changed(found, table).to_csv(index=False, lineterminator="\n")
-            atomic_write(changed, rows.encode("utf-8"))
-    if report is not None:
+    drawn = asked.picture is not None or asked.report is not None
+    models = {"A": today, "B": new}
+    found = compared(asked.goal, models, table, datasets=asked.datasets, frontier=drawn)
+    refuse(
+        asked.picture is not None and not found.points,
+        "--picture: the frontiers are those of models of two classes",
+    )
+    shell.draw(asked.picture, found.plot)
+    if asked.changed is not None:
+        rows = _changed(found, table).to_csv(index=False, lineterminator="\n")
+        shell.write(asked.changed, rows)
+    if asked.report is not None:
         from setpoint.report import Header
 
-        with shell.writing(report):
-            header = Header(data, f"A: {model_a}, B: {model_b}")
-            found.to_html(report, header=header)
+        header = Header(asked.data, f"A: {asked.model_a}, B: {asked.model_b}")
+        with shell.writing(asked.report):
+            found.to_html(asked.report, header=header)
 
     def text() -> str:
         from setpoint.report import printed, sentence
 
-        first = printed(f"A, of today: {model_a}\nB, the candidate: {model_b}\n")
+        first = printed(f"A, of today: {asked.model_a}\nB, the candidate: {asked.model_b}\n")
         word = sentence(found.verdict)
         body = str(found).replace(word, styled(word, found.verdict), 1)
-        written = ", ".join(path for path in (picture, changed, report) if path is not None)
-        return blocks(f"{first}\n{body}", f"Wrote {written}." if written else "")
+        paths = ", ".join(path for path in written if path is not None)
+        return blocks(f"{first}\n{body}", f"Wrote {paths}." if paths else "")
 
     files = {name: path for name, path in shell.named_files().items() if path is not None}
-    what, reports = _compared(found), {name.lower(): r for name, r in found.reports.items()}
+    what, reports = found.to_dict(), {name.lower(): r for name, r in found.reports.items()}
     return Ending(text, what | {"target": today.target}, reports=reports, files=files)
 
 
@@ -256,46 +231,6 @@ def _changed(found: ModelComparison, table: Table) -> pd.DataFrame:
     rest = table.frame.iloc[own["row"].to_numpy()].reset_index(drop=True)
     taken = {name: f"{name} (column)" for name in rest.columns if name in own.columns}
     return pd.concat([own, rest.rename(columns=taken)], axis=1)
-
-
-def _compared(found: ModelComparison) -> dict[str, Any]:
-    """A comparison for JSON."""
-    from setpoint.judging import accepted
-
-    pair = found.pairs["B"]
-    return {
-        "status": found.verdict,
-        "why": found.why,
-        "goal": str(found.goal),
-        "rows": found.reports["B"].counts.n_rows,
-        "parts": [
-            {
-                "part": "constraint" if i else "objective",
-                "text": part.today.text,
-                "a": _entry(part.today),
-                "b": _entry(part.candidate),
-                "difference": _entry(part.difference),
-                "b_is": part.verdict,
-                "rows_needed": part.rows_needed,
-            }
-            for i, part in enumerate(pair.parts)
-        ],
-        "accepted": {name.lower(): accepted(r) for name, r in found.reports.items()},
-        "changes": {name: getattr(pair.changes, name) for name in _CHANGES},
-        "groups": [
-            {"column": g.column, "value": g.value}
-            | {name: getattr(g.changes, name) for name in ("rows", *_CHANGES)}
-            for g in pair.groups
-        ],
-    }
-
-
-_CHANGES = ("changed", "wins", "losses")
-
-
-def _entry(entry: Entry | None) -> dict[str, Any] | None:
-    names = ("value", "low", "high", "bound", "verdict")
-    return None if entry is None else {name: getattr(entry, name) for name in names}
 
 
 # --- ``setpoint plan``: how many rows it takes to certify a goal ----------------------------------
@@ -320,15 +255,7 @@ def _entry(entry: Entry | None) -> dict[str, Any] | None:
         show_default=True,
     ),
 )
-def plan(
-    goal: str,
-    data: str | None,
-    rates: tuple[str, ...],
-    confidence: float,
-    power: float,
-    picture: str | None,
-    **asked: Any,
-) -> Ending:
+def plan(asked: Asked) -> Ending:
     """Say how many rows it takes to certify a goal on new rows.
 
     How good decisions are is counted on DATA, a table with labels and decisions, or on which a
@@ -336,57 +263,49 @@ def plan(
     take no part in the fit. The exit code is 3 if the decisions do not meet a bound: then no
     number of rows certifies it.
     """
-    wanted = as_goal(goal)
-    _check(data, rates, **asked)
-    model = asked.pop("model")
+    from setpoint.estimators import rows_needed
+    from setpoint.tables import pilot_of_table
+
+    goal, data = as_goal(asked.goal), asked.data
+    _check(asked)
     pilot: dict[str, Any]
     if data is None:
-        pilot = {"rates": _stated(rates)}
-    elif model is not None:
-        del asked["prediction"], asked["pos_label"]
-        stored, table, more = opened_with(model, data, **asked)
-        pilot = stored.pilot(table, goal, **more)
+        pilot = {"rates": _stated(asked.rates)}
+    elif asked.model is not None:
+        stored, table = opened_with(asked, data)
+        pilot = stored.pilot(table, asked.goal, **asked.only("baseline datasets"))
     else:
-        from setpoint.tables import pilot_of_table
-
-        del asked["trust"]
-        source = TableFile(data, **asked.pop("reading"))
-        pilot = pilot_of_table(wanted, source, **asked)
-    from setpoint.estimators import rows_needed
-
+        columns = asked.only("target prediction pos_label baseline datasets")
+        pilot = pilot_of_table(goal, TableFile(data, **asked.reading), **columns)
     with step("counting rows"), warnings_as_notes():
-        found = rows_needed(wanted, confidence=confidence, power=power, **pilot)
-    if picture is not None:
-        shell.draw(picture, found.plot)
+        found = rows_needed(goal, **asked.only("confidence power"), **pilot)
+    shell.draw(asked.picture, found.plot)
     status = "not met" if found.rows is None else "planned"
     what = {"status": status, "plan": found.to_dict()}
-    return Ending(lambda: blocks(str(found), wrote(picture=picture)), what)
+    return Ending(lambda: blocks(str(found), wrote(picture=asked.picture)), what)
 
 
-def _check(data: str | None, rates: Sequence[str], **asked: Any) -> None:
+def _check(asked: Asked) -> None:
     """Where the assumed values come from: exactly one place."""
-    names = ("target", "prediction", "model", "pos_label")
-    given = [name for name in names if asked[name] is not None]
-    of_model, wrong = "model" in given, ""
-    if (data is None) == (not rates):
-        wrong = (
-            "name a table with labels and decisions, or state rates with --rate prior=0.1 and so "
-            "on: one of the two is wanted"
-        )
-    elif rates:
-        if given:
-            wrong = f"{shell.option_of(given[0])} belongs to a table, and --rate needs none"
-    elif ("prediction" in given) == of_model:
-        wrong = (
-            "the decisions on the rows of DATA come from a column, --prediction COL, or from a "
-            "model file, --model FILE: one of the two is wanted"
-        )
-    elif not of_model and "target" not in given:
-        wrong = "name the column with the labels, --target COL"
-    elif of_model and "pos_label" in given:
-        wrong = "--positive: the model file knows the positive class"
-    if wrong:
-        raise shell.CommandError(wrong)
+    refuse(
+        (asked.data is None) == (not asked.rates),
+        "name a table with labels and decisions, or state rates with --rate prior=0.1 and so on: "
+        "one of the two is wanted",
+    )
+    given = [n for n in ("target", "prediction", "model", "pos_label") if asked.get(n) is not None]
+    if asked.rates:
+        option = given and shell.option_of(given[0])
+        refuse(given, f"{option} belongs to a table, and --rate needs none")
+        return
+    refuse(
+        ("prediction" in given) == ("model" in given),
+        "the decisions on the rows of DATA come from a column, --prediction COL, or from a model "
+        "file, --model FILE: one of the two is wanted",
+    )
+    missing = "model" not in given and "target" not in given
+    refuse(missing, "name the column with the labels, --target COL")
+    known = "model" in given and "pos_label" in given
+    refuse(known, "--positive: the model file knows the positive class")
 
 
 def _stated(texts: Sequence[str]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from copy import copy
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import click
@@ -432,6 +433,25 @@ def arguments(usage: str) -> list[click.Parameter]:
         )
         for word in usage.split()
     ]
+
+
+class Asked(SimpleNamespace):
+    """The values of a command's options and settings by name.
+
+    Examples
+    --------
+    >>> asked = Asked(target="y", goal=None, drop=("id",))
+    >>> asked.target, asked.only("goal drop seed")
+    ('y', {'goal': None, 'drop': ('id',)})
+    """
+
+    def get(self, name: str, otherwise: Any = None) -> Any:
+        """The value of one that the command may not have."""
+        return getattr(self, name, otherwise)
+
+    def only(self, names: str) -> dict[str, Any]:
+        """Those of some names that the command has, as the library takes them."""
+        return {name: vars(self)[name] for name in names.split() if name in vars(self)}
 
 
 class Command(click.Command):

@@ -17,7 +17,7 @@ import click
 
 from setpoint.cli import session as shell
 from setpoint.cli.endings import Ending, Page, command, command_text, judged
-from setpoint.cli.options import READING, refuse
+from setpoint.cli.options import READING, Asked, refuse
 from setpoint.cli.session import opened, opened_with
 from setpoint.goals import as_goal
 from setpoint.inputs import whole_file
@@ -47,18 +47,11 @@ def is_folder(data: Sequence[str], output: str) -> bool:
     return len(data) > 1 or pattern or output.endswith(ends)
 
 
-def predict_many(
-    model: TableModel,
-    files: Mapping[Path, str],
-    output: str,
-    keep: tuple[str, ...],
-    reading: Mapping[str, Any],
-    overwrite: bool,
-) -> None:
+def predict_many(files: Mapping[Path, str], asked: Asked) -> None:
     """Decide the rows of many files, each into a file of the same name."""
+    model, output, session = opened(asked, asked.model), asked.output, shell.current()
     Path(output).mkdir(exist_ok=True)
-    session = shell.current()
-    todo = {out: path for out, path in files.items() if overwrite or not out.exists()}
+    todo = {out: path for out, path in files.items() if asked.overwrite or not out.exists()}
     there = [path for out, path in files.items() if out not in todo]
     if there:
         note(
@@ -76,7 +69,7 @@ def predict_many(
                 tell(f"{first}; {before + n:,} rows in all", done)
 
             try:
-                n = _decide(model, path, out, keep, reading, show)
+                n = _decide(model, path, out, asked, show)
             except shell.StoppedByUser:
                 raise
             except Exception as error:  # the others go on
@@ -139,23 +132,18 @@ def outputs_of(data: Sequence[str], output: str) -> dict[Path, str]:
 
 
 def _decide(
-    model: TableModel,
-    path: str,
-    out: Path,
-    keep: tuple[str, ...],
-    reading: Mapping[str, Any],
-    tell: Callable[[int, bool], None],
+    model: TableModel, path: str, out: Path, asked: Asked, tell: Callable[[int, bool], None]
 ) -> int:
     """Decide one file; the number of its rows."""
     with shell.keep_old_on_error(str(out)), whole_file(out) as file:
         if path.lower().endswith((".parquet", ".pq")):
-            return _decide_batches(model, path, keep, file, tell)
+            return _decide_batches(model, path, asked.keep, file, tell)
         from setpoint.tables import read_table, write_rows
 
         # Without a step of its own: the files are the steps.
-        table = read_table(path, **reading, columns=model.columns or None)
+        table = read_table(path, **asked.reading, columns=model.columns or None)
         kind = ".csv.gz" if path.lower().endswith(".gz") else ".csv"
-        write_rows(model.decided(table, keep=keep), file, kind)
+        write_rows(model.decided(table, keep=asked.keep), file, kind)
         return len(table.frame)
 
 
@@ -206,41 +194,31 @@ _MOST = 10
     "or a pattern, a folder, in which each gets a file of the same name.",
     as_json="JSON lines on stdout.",
 )
-def predict(
-    model: str,
-    data: tuple[str, ...],
-    output: str,
-    overwrite: bool,
-    excel: bool,
-    at_most: tuple[str, ...],
-    by: str | None,
-    **asked: Any,
-) -> None:
+def predict(asked: Asked) -> None:
     """Decide the rows of a table, or of many, by a model file.
 
     DATA is a CSV, Excel or Parquet file, or '-' for stdin; or several files, or a pattern of them
     in quotes. One line comes out for each row, in the same order: the columns kept, the
     prediction, and the score of the positive class (or one for each class).
     """
-    session, room, as_json = shell.current(), room_of(at_most), shell.asks_json()
+    data, output, as_json = asked.data, asked.output, asked.as_json
+    session, room = shell.current(), room_of(asked.at_most)
     if is_folder(data, output):
         refuse(as_json, "--json writes JSON lines of one table, and DATA or -o names several")
-        whole = {"--adapt": asked["adapt"], "--at-most": room is not None, "--excel": excel}
+        whole = {"--adapt": asked.adapt, "--at-most": room, "--excel": asked.excel}
         for option, given in whole.items():
             refuse(given, f"{option} is for one table, and DATA or -o names several")
-        files = outputs_of(data, output)
-        found = opened(model, trust=asked["trust"], unknown_group=asked["unknown_group"])
-        predict_many(found, files, output, asked["keep"], asked["reading"], overwrite)
+        predict_many(outputs_of(data, output), asked)
         return
     kind = _format(output, as_json)
     shell.check_files({"DATA": data[0]})
-    stored, table, more = opened_with(model, data[0], **asked)
+    stored, table = opened_with(asked, data[0])
     with step("deciding"):
-        decided = stored.decided(table, at_most=room, by=by, **more)
+        decided = stored.decided(table, at_most=room, **asked.only("by keep adapt"))
     from setpoint.tables import CsvDialect, write_rows
 
     dialect = None
-    if excel:
+    if asked.excel:
         comma = table.decimal == "," or "decimal comma" in table.notes
         scores = list(decided)[list(decided).index("prediction") + 1 :]
         dialect = CsvDialect.excel("," if comma else ".", scores)
@@ -332,16 +310,7 @@ def _format(output: str, as_json: bool) -> str:
     baseline="The column with the deployed model's predictions.",
     decide_on="Columns that the rule may look at beside the score; else those that the goal names.",
 )
-def solve(
-    tables: tuple[str, ...],
-    goal: str,
-    tol: float | None,
-    exact: bool,
-    decide_on: tuple[str, ...],
-    rule: str | None,
-    report: str | None,
-    **asked: Any,
-) -> Ending:
+def solve(asked: Asked) -> Ending:
     """Find the rule for the scores of a model, on tables of any size.
 
     TABLES are Parquet or CSV files, patterns of them in quotes, or one table of a DuckDB
@@ -353,12 +322,12 @@ def solve(
     from setpoint.report import Header
     from setpoint.tables import solve_tables
 
-    wanted, session = as_goal(goal), shell.current()
-    if exact and tol is not None:
+    wanted, tables, rule = as_goal(asked.goal), asked.tables, asked.rule
+    if asked.exact and asked.tol is not None:
         raise click.UsageError("--exact and --tol: passes end at the one or at the other")
     name = tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1:,} more"
     header = Header(name, "", command_text(goal="{goal}"))
-    session.page = Page(report, header, wanted)
+    shell.current().page = Page(asked.report, header, wanted)
     passes: list[str] = []
     with shell.progress("counting the rows") as tell:
 
@@ -366,26 +335,23 @@ def solve(
             passes.append(str(done))
             tell(passes[-1], True)
 
-        found, name = solve_tables(
-            tables, wanted, decide_on=decide_on or None, tol=tol, exact=exact,
-            watch=watch, **asked,
-        )  # fmt: skip
+        columns = "score target pos_label sensitive weight baseline datasets randomized tol exact "
+        given = asked.only(columns + "checkpoint reading")
+        decide_on = asked.decide_on or None
+        found, name = solve_tables(tables, wanted, decide_on=decide_on, watch=watch, **given)
     solved = found.report
     positive, rows = solved.counts.positive, f"{solved.counts.n_rows:,} rows"
-    if positive is not None and asked["pos_label"] is None and refers_to_positive(wanted):
+    if positive is not None and asked.pos_label is None and refers_to_positive(wanted):
         note(f"the positive class is {positive!r}; --positive names another")
-    if rule is not None:
-        with shell.writing(rule), whole_file(rule) as file:
-            file.write((found.rule.to_json() + "\n").encode("utf-8"))
+    shell.write(rule, found.rule.to_json() + "\n")
     what = {
-        "target": asked["target"],
-        "score": asked["score"],
+        **asked.only("target score"),
         "positive": positive,
         "passes": passes,
         "rule": json.loads(found.rule.to_json()),
     }
     where = f"the {rows} that the rule was chosen on"
     return judged(
-        "solved", solved, where, what, rule=rule, page=report, header=header,
+        "solved", solved, where, what, rule=rule, page=asked.report, header=header,
         about={"The data": (f"{rows} from {name}",)},
     )  # fmt: skip

@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.blackbox import MetricError
-from setpoint.cli.options import ARGUMENTS, OPTIONS, CommandError, refuse, role_of
+from setpoint.cli.options import ARGUMENTS, OPTIONS, Asked, CommandError, refuse, role_of
 from setpoint.errors import InputError, SetpointError, rename_arguments
 from setpoint.inputs import whole_file
 from setpoint.packages import require_packages
 from setpoint.tables import LOG, TableFile, note, only_one_stdin, step
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from setpoint.blackbox import BlackBox
     from setpoint.rules import Rule
@@ -295,11 +295,6 @@ def progress(doing: str) -> Iterator[Callable[[str, bool], None]]:
         yield tell
 
 
-def asks_json() -> bool:
-    """Whether the command is to print JSON."""
-    return bool(click.get_current_context().params.get("as_json"))
-
-
 def _state(path: str) -> object:
     """What changes when a file is written anew."""
     try:
@@ -425,11 +420,20 @@ def _finite(value: Any) -> Any:
     return [_finite(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
-# --- Pictures that a command writes to a file -----------------------------------------------------
+# --- Texts and pictures that a command writes to a file -------------------------------------------
 
 
-def draw(path: str, plot: Callable[[Any], object]) -> None:
-    """Write a picture."""
+def write(path: str | None, text: str) -> None:
+    """Write a text to a file, if one is named."""
+    if path is not None:
+        with writing(path), whole_file(path) as file:
+            file.write(text.encode("utf-8"))
+
+
+def draw(path: str | None, plot: Callable[[Any], object]) -> None:
+    """Write a picture to a file, if one is named."""
+    if path is None:
+        return
     with writing(path):
         try:
             from matplotlib.figure import Figure
@@ -465,40 +469,22 @@ def rule_in_file(path: str) -> Rule:
 # --- A model file and a table ---------------------------------------------------------------------
 
 
-def opened(
-    path: str,
-    *,
-    trust: Sequence[str] = (),
-    target: str | None = None,
-    unknown_group: str | None = None,
-) -> TableModel:
+def opened(asked: Asked, path: str) -> TableModel:
     """The model in a file, with the target and what becomes of new groups as a command says."""
     from setpoint.tables import TableModel
 
-    model = TableModel.load(path, trust)
-    clf = model.classifier
-    if unknown_group is not None and "response" in clf.get_params(deep=False):
-        clf.set_params(response__unknown_group=unknown_group)
+    model = TableModel.load(path, asked.trust)
+    clf, groups, target = model.classifier, asked.get("unknown_group"), asked.get("target")
+    if groups is not None and "response" in clf.get_params(deep=False):
+        clf.set_params(response__unknown_group=groups)
     return model if target is None else model.but(target=target)
 
 
-def opened_with(
-    path: str,
-    data: str,
-    *,
-    reading: Mapping[str, Any],
-    skip_unlabelled: bool = False,
-    datasets: Mapping[str, TableFile] | None = None,
-    trust: Sequence[str] = (),
-    target: str | None = None,
-    unknown_group: str | None = None,
-    **more: Any,
-) -> tuple[TableModel, Table, dict[str, Any]]:
-    """The model in a file, the table that it is to look at, and the other options."""
-    only_one_stdin([data, *(datasets or {}).values()])
-    model = opened(path, trust=trust, target=target, unknown_group=unknown_group)
-    table = model.read(TableFile(data, **reading), skip_unlabelled=skip_unlabelled)
-    return model, table, more if datasets is None else more | {"datasets": datasets}
+def opened_with(asked: Asked, data: str) -> tuple[TableModel, Table]:
+    """The model in a file, and the table that it is to look at."""
+    only_one_stdin([data, *asked.get("datasets", {}).values()])
+    model, skip = opened(asked, asked.model), asked.get("skip_unlabelled", False)
+    return model, model.read(TableFile(data, **asked.reading), skip_unlabelled=skip)
 
 
 # --- A metric of one's own, named by a text: a function in a Python module ------------------------
@@ -532,14 +518,13 @@ def metric_of(
     return found
 
 
-def metric_for(
-    model: TableModel, path: str | None, lower_is_better: bool, takes: str | None
-) -> BlackBox | None:
+def metric_for(model: TableModel, asked: Asked) -> BlackBox | None:
     """The metric that judges a model, in the sense of its fit; None where its goal does."""
     from setpoint.blackbox import BlackBox
     from setpoint.goals import as_goal
 
-    stored = model.classifier.goal
+    path, stored = asked.metric, model.classifier.goal
+    lower_is_better, takes = asked.get("lower_is_better", False), asked.get("takes")
     own = stored if isinstance(stored, BlackBox) else None
     if own is not None and path == own.name:
         if lower_is_better and own.greater_is_better:

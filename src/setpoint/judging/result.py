@@ -408,6 +408,36 @@ class ModelComparison:
         frame: pd.DataFrame = pandas().DataFrame(rows)
         return frame
 
+    def to_dict(self) -> dict[str, Any]:
+        """Of two models the verdict, the parts of the goal and what changes, as plain values."""
+        (pair,) = self.pairs.values()
+        *_, report = self.reports.values()
+        return {
+            "status": self.verdict,
+            "why": self.why,
+            "goal": str(self.goal),
+            "rows": report.counts.n_rows,
+            "parts": [
+                {
+                    "part": "constraint" if i else "objective",
+                    "text": part.today.text,
+                    "a": _facts(part.today),
+                    "b": _facts(part.candidate),
+                    "difference": _facts(part.difference),
+                    "b_is": part.verdict,
+                    "rows_needed": part.rows_needed,
+                }
+                for i, part in enumerate(pair.parts)
+            ],
+            "accepted": {name.lower(): accepted(r) for name, r in self.reports.items()},
+            "changes": {name: getattr(pair.changes, name) for name in _CHANGES},
+            "groups": [
+                {"column": g.column, "value": g.value, "rows": g.changes.rows}
+                | {name: getattr(g.changes, name) for name in _CHANGES}
+                for g in pair.groups
+            ],
+        }
+
     def to_html(self, path: str | os.PathLike[str], *, header: Header | None = None) -> None:
         """Write one self-contained HTML page for the person who decides.
 
@@ -436,3 +466,11 @@ class ModelComparison:
 
     def _repr_html_(self) -> str:
         return as_notebook(document_of(self))
+
+
+_CHANGES = ("changed", "wins", "losses")
+
+
+def _facts(entry: Entry | None) -> dict[str, Any] | None:
+    names = ("value", "low", "high", "bound", "verdict")
+    return None if entry is None else {name: getattr(entry, name) for name in names}

@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         between_bounds,
         goals_to_copy,
         same_sides,
+        sure,
         with_searched_bounds,
     )
     from setpoint.report.report import (
@@ -110,6 +111,7 @@ if TYPE_CHECKING:
         as_text,
         bar_on,
         command_for,
+        frontier_text,
     )
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error

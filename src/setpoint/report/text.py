@@ -9,13 +9,30 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
 
 from setpoint.errors import InputTypeError
 from setpoint.goals import Goal
+from setpoint.parameters import SATISFIED
 from setpoint.report.advice import Advice
 from setpoint.report.facts import Picture
-from setpoint.report.numbers import RowShare, Unit, cleaned, printed, shortened, shown
+from setpoint.report.numbers import (
+    RowShare,
+    Unit,
+    aligned,
+    cleaned,
+    number,
+    printed,
+    shortened,
+    shown,
+    shown_bound,
+    unit_of,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from setpoint.search import Frontier
 
 # --- Chapters and their blocks: what each face can show -------------------------------------------
 
@@ -428,3 +445,63 @@ def _code(text: str) -> str:
     """A block of code, longer fenced than anything in it."""
     fence = "`" * max(3, 1 + max((len(x) for x in re.findall("`+", text)), default=0))
     return f"{fence}text\n{cleaned(text)}\n{fence}"
+
+
+# --- A frontier as text ---------------------------------------------------------------------------
+
+
+def frontier_text(found: Frontier, most: int) -> str:
+    """The goal, the table with the bound that is asked for, and what is not known."""
+    goal = Goal.parse(found.goal)
+    worth = unit_of(goal.objective)
+    side = unit_of(next(c.lhs for c in goal.constraints if str(c) == found.vary))
+    thin, asked = found.thinned(most), _asked(found)
+    points = _points(thin)
+    if asked is not None:
+        points = sorted([p for p in points if p[0] != asked[0]] + [asked])
+    head = [f"bound {found.relation}", f"best {found.objective}", f"{found.side} reached"]
+    head += [] if thin.thresholds is None else ["threshold"]
+    rows = []
+    for point in points:
+        bound, best, reached, cut = point
+        texts = [shown(bound, side), shown(best, worth), shown(reached, side), number(cut)]
+        row = ["-" if x != x else text for x, text in zip(point, texts, strict=True)]
+        rows.append([*row[: len(head)], "asked" if asked and bound == asked[0] else ""])
+    lines = [
+        f"Goal: {found.goal}",
+        f"The bound of {found.vary} moves; the goal asks for {shown_bound(found.asked, side)}.",
+        "",
+        aligned([*head, ""], rows),
+    ]
+    if len(thin.bounds) < len(found.bounds):
+        lines += ["", f"{len(thin.bounds)} of {len(found.bounds):,} breakpoints."]
+    if any("-" in row for row in rows):
+        proved = (found.gaps < float("inf")).all()
+        lines += ["", f"-: no rule {'meets' if proved else 'was found that meets'} this bound."]
+    if found.gap == float("inf"):
+        lines += ["", "It is not proved that no rule does better."]
+    elif found.gap > 0:
+        lines += ["", f"The best may be better by up to {shown(found.gap, worth)}."]
+    return "\n".join(lines)
+
+
+def _points(found: Frontier) -> list[tuple[float, ...]]:
+    """Bound, best, what is reached and threshold of each point; NaN where there is none."""
+    cut = found.bounds * np.nan if found.thresholds is None else found.thresholds
+    columns = np.stack([found.bounds, found.values, found.reached, cut], axis=1)
+    return [tuple(row) for row in columns.tolist()]
+
+
+def _asked(found: Frontier) -> tuple[float, ...] | None:
+    """The point of the bound that the goal asks for; None where it was not looked at."""
+    at = float(found.asked)
+    own = [point for point in _points(found) if abs(point[0] - at) <= SATISFIED]
+    if own:
+        return own[0]
+    if found.kind == "steps":
+        return _points(found.sampled(np.array([at])))[0]
+    if found.kind == "lines":  # a mixture uses the bound up, or is the best without it
+        best = found.at(at)
+        reached = float(np.interp(at, found.bounds, found.reached))
+        return (at, best, reached if best == best else math.nan, math.nan)
+    return None

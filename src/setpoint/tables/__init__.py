@@ -7,11 +7,15 @@ from setpoint.packages import lazily
 if TYPE_CHECKING:
     from setpoint.tables.about import (
         certifying,
-        chosen_on,
         costs_of_constraints,
         explore_fit,
+        fit_facts,
+        fit_text,
         goals_near,
+        guarantee_facts,
+        guarantee_text,
         judged_on,
+        model_text,
         moved_goal,
         write_infeasible_page,
         write_page,

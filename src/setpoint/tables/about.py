@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
     from setpoint.guarantees import (
         NotCertifiable,
     )
-    from setpoint.report import Header, OperatingPoints
+    from setpoint.report import GoalReport, Header, OperatingPoints
     from setpoint.rules import Rule
     from setpoint.search import Frontier, InfeasibleError
+    from setpoint.tables.fitted import FittedModel
     from setpoint.tables.model import TableModel
     from setpoint.tables.table import Table
 
@@ -515,3 +517,159 @@ def _constraint(goal: Goal, text: str) -> Constraint:
             "leave the confidence out, or fit for the new goal"
         )
     return found[0]
+
+
+# --- What a fit and a model file say, as text and as plain values ---------------------------------
+
+
+def fit_text(fitted: TableModel, margin: str) -> str:
+    """What a fit found, below its verdict; `margin` is the command that searches with one."""
+    from setpoint.report import report_text
+
+    held, chosen = fitted.held_out, fitted.report
+    if fitted.guarantee is not None:
+        lines = [report_text(chosen, at_shell=True), ""]
+        if held is not None:
+            lines += [f"Measured beside it on {judged_on(fitted)}:", *_measured(held), ""]
+        return "\n".join(lines)
+    searched = None if held is None else chosen
+    lines = [report_text(fitted.judged, searched, at_shell=True), ""]
+    if margin:
+        lines += [f"To search with the margin:\n  {margin}", ""]
+    found = (chosen.section(name) for name in ("models", "adaptive"))
+    summary = next((one for one in found if one is not None), None)
+    if summary is not None and held is not None:  # whose report cannot say it
+        lines += [f"{summary.title}, on {chosen_on(fitted)}"]
+        lines += [textwrap.fill(line, 79, initial_indent="  ", subsequent_indent="    ")
+                  for line in summary.lines()]  # fmt: skip
+        lines.append("")
+    if held is not None and chosen.satisfied is False:
+        n = chosen.counts.n_rows
+        lines += [f"The {n:,} rows that the rule was chosen on miss a bound: see the page.", ""]
+    return "\n".join(lines)
+
+
+def _measured(report: GoalReport) -> Iterator[str]:
+    """Objective and constraints as measured beside a certificate."""
+    from setpoint.report import shown, unit_of
+
+    for entry, side in zip(report.entries, Goal.parse(report.goal).sides, strict=True):
+        unit = unit_of(side)
+        value = "not evaluated" if entry.value is None else shown(entry.value, unit)
+        if entry.low is not None and entry.high is not None:
+            value += f", on new rows {shown(entry.low, unit)} to {shown(entry.high, unit)}"
+        yield f"  {entry.text}: {value}"
+
+
+def fit_facts(fitted: TableModel, goal: Goal) -> dict[str, Any]:
+    """What a fit found, but for its reports."""
+    roles, choice, guarantee = fitted.roles, fitted.choice, fitted.guarantee
+    verdict = fitted.judged.verdict or "measured"
+    return {
+        "status": verdict if guarantee is None else guarantee.state,
+        "goal": str(goal),
+        "metric": None if fitted.metric is None else fitted.metric.name,
+        "target": fitted.target,
+        "positive": fitted.report.counts.positive,
+        "classes": dict(fitted.classes),
+        "rows": {
+            "fitted": fitted.fitted_rows,
+            "held_out": fitted.n_held_out,
+            "certifying": 0 if guarantee is None else guarantee.rows,
+        },
+        "datasets": {name: asdict(rows) for name, rows in fitted.datasets.items()},
+        "validation": None if fitted.validation is None else asdict(fitted.validation),
+        **{name: getattr(choice, name) for name in ("solver", "family", "estimator", "module")},
+        "candidates": fitted.candidates,
+        "seed": fitted.random_state,
+        "columns": {
+            "features": {c.name: c.kind for c in roles.features},
+            "decides_on": {c.name: c.kind for c in roles.decides_on},
+            "hidden": dict(roles.hidden),
+            "left_out": dict(roles.left_out),
+            "scores": None if roles.scores is None else roles.scores.name,
+        },
+    }
+
+
+def guarantee_text(fitted: FittedModel) -> str:
+    """What the fit certified of a model, in a line; "" where nothing was asked for."""
+    from setpoint.report import sure
+
+    guarantee = fitted.guarantee
+    if guarantee is None:
+        return ""
+    texts = " and ".join(
+        c.text if c.confidence == guarantee.confidence else f"{c.text} at {sure(c.confidence)}"
+        for c in guarantee.constraints
+    ).replace(" confidence", "")
+    line = f"at {sure(guarantee.confidence)}, on {guarantee.rows:,} rows: {texts}"
+    if guarantee.state != "certified":
+        return f"In the fit NOT certified {line}."
+    changed = "; the model was changed since, and nothing is promised of it"
+    return f"In the fit certified {line}{'' if fitted.certified_holds else changed}."
+
+
+def guarantee_facts(fitted: FittedModel) -> dict[str, Any] | None:
+    """The same as plain values."""
+    guarantee = fitted.guarantee
+    if guarantee is None:
+        return None
+    return {
+        **{name: getattr(guarantee, name) for name in ("state", "confidence", "rows")},
+        "constraints": {c.text: c.confidence for c in guarantee.constraints},
+        "holds": fitted.certified_holds,
+    }
+
+
+def model_text(model: FittedModel, found: Mapping[str, Any]) -> str:
+    """What a model file holds, in the order of the questions of who finds it."""
+    from setpoint.report import goal_table, headline, rule_lines
+
+    judged, written = model.judged, model.written
+    when = f"{written.pop('when', '')[:16].replace('T', ' ')} UTC"
+    versions = ", ".join(f"{name} {version}" for name, version in written.items())
+    labels, positive = [repr(label) for label in found["classes"]], repr(found["positive"])
+    classes = ", ".join(labels)
+    if found["positive"] is not None:
+        other = next(label for label in labels if label != positive)
+        classes = f"positive is {positive}, negative {other}"
+    words = {"fitted": "in the fit", "held_out": "held out", "certifying": "that certify"}
+    rows = ", ".join(f"{n:,} {words[what]}" for what, n in found["rows"].items() if n)
+    ways = ", ".join(filter(None, (found["family"], found["solver"])))
+    facts = {
+        "Model file": f"{model.source}; {when}; {versions}",
+        "Goal": found["goal"],
+        "Judged by": "" if found["judge_by"] == found["goal"] else found["judge_by"],
+        "Target": f"{model.target}: {classes}",
+        "Scores": f"{found['model']}; the rule is by {ways}",
+        "Rows": rows or f"{judged.counts.n_rows:,} judged",
+        "Data sets": ", ".join(found["datasets"]),
+        "Deployed": found["baseline"] and f"column {found['baseline']}",
+    }
+    lines = [line for title, text in facts.items() for line in _filled(title, text or "")]
+    lines += ["", "Rule", *(f"  {line}" for line in rule_lines(model.classifier.goal_report_))]
+    lines += ["", f"Then, on {found['judged_on']}", *_filled("", f"{headline(judged)}.", 2)]
+    for first, *more in goal_table(judged).lines:
+        lines += [f"  {first}", *(f"    {text}" for text in more)]
+    lines += _filled("", guarantee_text(model), 2)
+    columns, kinds = found["columns"], dict[str, list[str]]()
+    lines += ["", f"Columns that a table needs ({len(columns):,})"]
+    for name, kind in list(columns.items())[:_MOST_COLUMNS]:
+        kinds.setdefault(kind, []).append(name)
+    lines += [line for kind, names in kinds.items() for line in _filled(kind, ", ".join(names), 2)]
+    if len(columns) > _MOST_COLUMNS:
+        lines += _filled("more", f"{len(columns) - _MOST_COLUMNS:,}, which --json lists", 2)
+    lines += ["", "About the fit"] if model.notes else []
+    return "\n".join([*lines, *(line for note in model.notes for line in _filled("", note, 2))])
+
+
+_MOST_COLUMNS = 60
+
+
+def _filled(title: str, text: str, indent: int = 0) -> list[str]:
+    head = " " * indent + (f"{title:<12}" if title else "")
+    return textwrap.wrap(
+        text, 79, initial_indent=head, subsequent_indent=" " * len(head),
+        break_on_hyphens=False, break_long_words=False,
+    )  # fmt: skip
