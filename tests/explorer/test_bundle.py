@@ -36,24 +36,6 @@ def test_each_module_comes_once_and_below_those_that_use_it(monkeypatch):
     ]
 
 
-@pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        (
-            {"a": 'import { b } from "./b.js";\nconst x = 1;\n', "b": "const x = 2;\n"},
-            "both have x",
-        ),
-        ({"a": 'import * as b from "./b.js";\n'}, "only named imports"),
-        ({"a": "export default 1;\n"}, "only named imports"),
-        ({"a": 'import { a } from "./a.js";\n'}, "imports itself"),
-    ],
-)
-def test_what_cannot_be_joined_is_refused(monkeypatch, texts, message):
-    modules(monkeypatch, **texts)
-    with pytest.raises(ValueError, match=message):
-        bundle.bundled("a.js")
-
-
 @needs_node
 def test_the_script_of_the_page_is_valid(tmp_path):
     path = tmp_path / "page.mjs"

@@ -167,30 +167,20 @@ def short_thresholds(curve: Curve, cuts: Codes) -> Floats:
     middle = out[inside]
     with np.errstate(all="ignore"):
         size = np.where(middle == 0.0, 0.0, np.floor(np.log10(np.abs(middle))))
-    left = np.ones(len(inside), bool)
-    for digits in range(1, 17):
+    for digits in range(16, 0, -1):  # fewer digits go over more
         place = (digits - 1 - size).astype(np.int64)
-        fine = left & (place >= -22) & (place <= 22)
         with np.errstate(all="ignore"):
             up = 10.0 ** np.abs(place).astype(float)
             rounded = np.where(place >= 0, np.rint(middle * up) / up, np.rint(middle / up) * up)
-        good = fine & (lower < rounded) & (rounded <= upper)
+        good = (np.abs(place) <= 22) & (lower < rounded) & (rounded <= upper)
         out[inside[good]] = rounded[good]
-        left &= ~good
-        if not left.any():
-            break
     return out
 
 
 class ShownBins:
     """A curve at some of its cut-offs."""
 
-    def __init__(
-        self,
-        curve: Curve,
-        cuts: Codes,
-        thresholds: Floats | None = None,
-    ) -> None:
+    def __init__(self, curve: Curve, cuts: Codes, thresholds: Floats | None = None) -> None:
         self.cuts, self.kinds = cuts, curve.kinds
         self.thresholds = short_thresholds(curve, cuts) if thresholds is None else thresholds
         self.counts: Floats = curve.counts[:, cuts].astype(float)
@@ -349,15 +339,16 @@ def _slider(c: ProgramConstraint, side: Floats) -> dict[str, Any]:
     reached = side[np.isfinite(side)]
     ends = [float(reached.min()), float(reached.max())] if len(reached) else [0.0, 1.0]
     first, last = min(ends[0], c.level), max(ends[1], c.level)
-    if math.isfinite(low) and math.isfinite(high) and high - low <= 2.0:
+    if high - low <= 2.0:
         first, last = low, high
-    width = last - first if last > first else 1.0
-    step = 10.0 ** math.floor(math.log10(width / _STEPS * 2.0))
-    first, last = math.floor(first / step) * step, math.ceil(last / step) * step
+    step = 10.0 ** math.floor(math.log10(((last - first) or 1.0) / _STEPS * 2.0))
     digits = max(0, -round(math.log10(step)))
     return {
         "movable": isinstance(c.written.rhs, Const),
-        "range": [round(first, digits), round(last, digits)],
+        "range": [
+            round(math.floor(first / step) * step, digits),
+            round(math.ceil(last / step) * step, digits),
+        ],
         "step": step,
         "reach": ends,
     }
@@ -426,7 +417,7 @@ def sure_places(scores: Floats) -> Codes:
 
 def limits_at(bound: BoundGoal, bins: ShownBins, places: Codes) -> dict[str, Any]:
     """One-sided limits at 95 % of the objective and of each constraint at some cut-offs."""
-    ends = _ends_at(bound, bins, places, [1.0 - LEVEL])
+    ends = ends_at(bound, bins, places, [1.0 - LEVEL])
     objective, *constraints = [{"low": packed(x[:, 0]), "high": packed(x[:, 1])} for x in ends[0]]
     return {"level": LEVEL, "objective": objective, "constraints": constraints}
 
@@ -435,7 +426,7 @@ def sure_limits(bound: BoundGoal, bins: ShownBins, places: Codes) -> dict[str, A
     """For each level and constraint the limits on the side of the bound."""
     constraints = bound.program.constraints
     several = max(1, len(constraints) * len(places))
-    ends = _ends_at(bound, bins, places, [(1.0 - level) / several for level in LEVELS])
+    ends = ends_at(bound, bins, places, [(1.0 - level) / several for level in LEVELS])
     limits = [
         [packed(x[:, 0 if c.sign > 0 else 1]) for c, x in zip(constraints, sides[1:], strict=True)]
         for sides in ends
@@ -443,34 +434,22 @@ def sure_limits(bound: BoundGoal, bins: ShownBins, places: Codes) -> dict[str, A
     return {"levels": list(LEVELS), "places": packed(places), "limits": limits, "why": None}
 
 
-def _ends_at(bound: BoundGoal, bins: ShownBins, places: Codes, tails: Sequence[float]) -> Floats:
+def ends_at(bound: BoundGoal, bins: ShownBins, places: Codes, tails: Sequence[float]) -> Floats:
     """Both limits of each side at each place, for some chances to be wrong: (t, sides, p, 2)."""
-    found = [_Counted(bound, _confusion(bound.rows, bins, j)) for j in places.tolist()]
-    n = len(bound.program.constraints) + 1
-    ends = [[[x.ends(i, tail) for x in found] for i in range(n)] for tail in tails]
-    return np.array(ends).reshape(len(tails), n, len(places), 2)
-
-
-class _Counted:
-    """The sides of a goal counted on one decision."""
-
-    def __init__(self, bound: BoundGoal, confusion: Confusion) -> None:
-        self.bound = bound
-        found = CountedGoal(bound.goal, confusion, None)
-        self.sides = [found.objective.bound, *(c.both.bound for c in found.constraints)]
-        self.counted = found.counted
-
-    def ends(self, i: int, tail: float) -> tuple[float, float]:
-        """Both limits of a side, each wrong with a probability of at most `tail`."""
-        x = self.sides[i]
-        if x is None:
-            return -np.inf, np.inf
-        found = interval_of(x, self.counted, 1.0 - 2.0 * tail)
-        # Where the right side is a number on these rows, the page shows the left one.
-        shift = 0.0
-        if i > 0 and not isinstance(self.bound.goal.constraints[i - 1].rhs, Const):
-            shift = self.bound.program.constraints[i - 1].level
-        return found.low + shift, found.high + shift
+    sides = [0.0, *(c.level for c in bound.program.constraints)]
+    out = np.empty((len(tails), len(sides), len(places), 2))
+    for place, j in enumerate(places.tolist()):
+        found = CountedGoal(bound.goal, _confusion(bound.rows, bins, j), None)
+        functions = [found.objective.bound, *(c.both.bound for c in found.constraints)]
+        for i, x in enumerate(functions):
+            # Where the right side is a number on these rows, the page shows the left one.
+            shown = i == 0 or isinstance(bound.goal.constraints[i - 1].rhs, Const)
+            for out_of, tail in zip(out[:, i, place], tails, strict=True):
+                out_of[:] = -np.inf, np.inf
+                if x is not None:
+                    low, high, _ = interval_of(x, found.counted, 1.0 - 2.0 * tail)
+                    out_of[:] = np.add([low, high], 0.0 if shown else sides[i])
+    return out
 
 
 def _confusion(rows: ScoredRows, bins: ShownBins, cut: int) -> Confusion:

@@ -15,7 +15,7 @@ from pathlib import Path
 from posixpath import dirname, join, normpath
 from typing import Any, TypeAlias
 
-from setpoint.errors import InputError, InputTypeError, SetpointError
+from setpoint.errors import InputTypeError, SetpointError
 from setpoint.goals import Goal, Label, literal
 from setpoint.inputs import atomic_write
 from setpoint.report import rendered
@@ -29,7 +29,6 @@ _EXPORT = re.compile(r"^export (?=(async )?(function|class|const|let)\b)", re.MU
 _LIST = re.compile(r"^export\s*\{[^}]*\};?[ \t]*\n", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(?:/\*\*?[\s\S]*?\*/|//[^\n]*)[ \t]*\n", re.MULTILINE)
 _INDENT = re.compile(r"^[ \t]+|\n(?=\n)", re.MULTILINE)
-_NAME = re.compile(r"^(?:async )?(?:function\*?|class|const|let)\s+(\w+)", re.MULTILINE)
 
 ENTRY = "view/main.js"
 
@@ -37,30 +36,19 @@ ENTRY = "view/main.js"
 @cache
 def bundled(entry: str = ENTRY) -> str:
     """A module and all that it imports, each once, those below first."""
-    order: list[str] = []
-    _visit(entry, order, ())
-    owner: dict[str, str] = {}
-    parts = []
-    for name in order:
-        text = _LIST.sub("", _EXPORT.sub("", _IMPORT.sub("", _read(name))))
-        if re.search(r"^(import|export)\b", text, re.MULTILINE):
-            raise InputError(f"{name}: only named imports and exports of declarations are bundled")
-        for top in _NAME.findall(text):
-            if top in owner:
-                raise InputError(f"{name} and {owner[top]} both have {top} at their top")
-            owner[top] = name
-        parts.append(f"// {name}\n{_INDENT.sub('', _COMMENT.sub('', text)).strip()}")
-    return "\n".join(parts)
+    parts: dict[str, str] = {}
+    _visit(entry, parts)
+    return "\n".join(f"// {name}\n{text}" for name, text in parts.items())
 
 
-def _visit(name: str, order: list[str], above: tuple[str, ...]) -> None:
-    if name in above:
-        raise InputError(f"{name} imports itself by way of {above[-1]}")
-    if name in order:
-        return
-    for path in _IMPORT.findall(_read(name)):
-        _visit(normpath(join(dirname(name), path)), order, (*above, name))
-    order.append(name)
+def _visit(name: str, parts: dict[str, str]) -> None:
+    text = _read(name)
+    for path in _IMPORT.findall(text):
+        below = normpath(join(dirname(name), path))
+        if below not in parts:
+            _visit(below, parts)
+    text = _LIST.sub("", _EXPORT.sub("", _IMPORT.sub("", text)))
+    parts[name] = _INDENT.sub("", _COMMENT.sub("", text)).strip()
 
 
 def _read(name: str) -> str:

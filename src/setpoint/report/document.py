@@ -402,7 +402,7 @@ def _groups(facts: Facts, on_page: bool) -> Iterator[Chapter]:
     if len(rows) <= _MOST_GROUPS:
         yield Chapter("Groups", [table])
         return
-    compared = [g.metric for g in facts.groups if g.compared]
+    compared = [g.metric for g in facts.compared]
     by = (compared or [facts.groups[0].metric])[0]
     value = {g.columns: g.value for g in facts.groups if g.metric == by}
     groups = dict.fromkeys(g.columns for g in facts.groups)
@@ -434,7 +434,7 @@ def group_table(facts: Facts) -> Grid:
     for g in facts.groups:
         groups.setdefault(g.columns, {})[g.metric] = g
     units = {g.metric: unit_of(expression_of(g.metric)) for g in facts.groups}
-    compared = dict.fromkeys(g.metric for g in facts.groups if g.compared)
+    compared = dict.fromkeys(g.metric for g in facts.compared)
     bars = {m: _group_bars(facts, m, units[m]) for m in compared}
     explaining = [m for m in units if m not in compared]
     cutoffs = facts.rule.cutoffs if len(facts.rule.cutoffs) > 1 else ()
@@ -486,7 +486,7 @@ _FRAME, _ROW = 0.9, 0.22
 
 def group_pictures(facts: Facts) -> Iterator[Picture]:
     """Each compared metric over its groups, with what the goal asks of them."""
-    rows = [g for g in facts.groups if g.compared]
+    rows = facts.compared
     for metric in dict.fromkeys(g.metric for g in rows):
         own = tuple(_printable(g) for g in rows if g.metric == metric)
         if len(own) > _MOST_GROUPS or all(g.value is None for g in own):

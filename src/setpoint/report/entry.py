@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from setpoint.blackbox import BlackBox
 from setpoint.counts import Confusion
@@ -209,12 +209,32 @@ EXPLAINING = {
 """Metrics of each group that the goal names, for two classes and for more."""
 
 
-class GroupMetric(NamedTuple):
-    """One metric of one group, not yet counted; without rows `bound` is None, `why` says so."""
+_NOT_CALLED = "it has no formula; evaluate(BlackBox(...), ...) calls its function"
 
-    row: GroupRow
+
+@dataclass(frozen=True)
+class BoundSide:
+    """An expression bound to the data, or the reason why it is not."""
+
     bound: RateFunction | None
     why: str = ""
+
+    @classmethod
+    def of(cls, e: Expression, linker: Linker) -> BoundSide:
+        """The expression on the data of a linker."""
+        try:
+            return cls(linker.function(e))
+        except (EmptyPopulationError, UnlabelledError) as error:
+            return cls(None, str(error))
+        except NoFormulaError:
+            return cls(None, _NOT_CALLED)
+
+
+class GroupMetric(NamedTuple):
+    """One metric of one group, not yet counted."""
+
+    row: GroupRow
+    side: BoundSide
 
 
 def reducers_of(goal: Goal, labels: Sequence[Label]) -> list[tuple[Expression, list[Reduce]]]:
@@ -223,51 +243,56 @@ def reducers_of(goal: Goal, labels: Sequence[Label]) -> list[tuple[Expression, l
 
 
 def group_metrics(
-    reducers: Sequence[tuple[Expression, list[Reduce]]], linker: Linker, *, explained: bool = True
+    reducers: Sequence[tuple[Expression, list[Reduce]]], linker: Linker
 ) -> list[GroupMetric]:
     """Every expression under a reducer over columns, in every group it goes through."""
-    out: dict[tuple[str, Key], GroupMetric] = {}
+    wanted: dict[tuple[str, Key], tuple[Expression, bool]] = {}
     for reduce in (r for _, inside in reducers for r in inside):
-        try:
-            groups = linker.groups(reduce)
-        except EmptyPopulationError:
-            continue
-        for population in groups:
-            key = (str(reduce.inner), population.where)
-            if key not in out:
-                out[key] = _in_group(reduce.inner, population.where, linker)
-    explaining = EXPLAINING[min(len(linker.codebook.labels), 3)] if explained else ()
-    if explaining and linker.codebook.defers:
+        for where in _groups(reduce, linker):
+            wanted.setdefault((str(reduce.inner), where), (reduce.inner, True))
+    explaining = EXPLAINING[min(len(linker.codebook.labels), 3)]
+    if linker.codebook.defers:
         explaining = (*explaining, "deferral_rate")
     named = [m.population for side, _ in reducers for m in walk(side) if isinstance(m, Metric)]
     wheres = [p.where for p in named if p.where and p.dataset is None]
-    for where in dict.fromkeys([*(key for _, key in out), *wheres]):
+    for where in dict.fromkeys([*(key for _, key in wanted), *wheres]):
         for metric in explaining:
-            if (metric, where) not in out:
-                inner = expression_of(metric)
-                out[metric, where] = _in_group(inner, where, linker, compared=False)
-    return list(out.values())
+            wanted.setdefault((metric, where), (expression_of(metric), False))
+    return [
+        GroupMetric(
+            GroupRow(_columns(where), str(inner), None, None, None, 0, compared),
+            BoundSide.of(map_metrics(inner, partial(_narrowed, where=where)), linker),
+        )
+        for (_, where), (inner, compared) in wanted.items()
+    ]
+
+
+def _narrowed(m: Metric, where: Key) -> Expression:
+    return replace(m, population=m.population.narrowed(None, dict(where)))
 
 
 def group_row(group: GroupMetric, counted: CountedRates, level: float) -> GroupRow:
     """The metric of a group, measured."""
-    if group.bound is None:
+    x = group.side.bound
+    if x is None:
         return group.row
-    low, high, _ = interval_of(group.bound, counted, _two_sided(level))
-    rows, value = counted.sizes_of(group.bound).rows, counted.value(group.bound)
+    low, high, _ = interval_of(x, counted, _two_sided(level))
+    rows, value = counted.sizes_of(x).rows, counted.value(x)
     return replace(group.row, value=value, low=low, high=high, rows=rows)
+
+
+def _groups(reduce: Reduce, linker: Linker) -> list[Key]:
+    """The groups that a reducer goes through."""
+    try:
+        return [population.where for population in linker.groups(reduce)]
+    except EmptyPopulationError:
+        return []
 
 
 def lone_group(reducers: Sequence[Reduce], linker: Linker) -> str | None:
     """The group in words, if a reducer finds one group only."""
-    for reduce in reducers:
-        try:
-            groups = linker.groups(reduce)
-        except EmptyPopulationError:
-            continue
-        if len(groups) == 1:
-            return _named(_columns(groups[0].where))
-    return None
+    found = (_groups(reduce, linker) for reduce in reducers)
+    return next((_named(_columns(groups[0])) for groups in found if len(groups) == 1), None)
 
 
 def smallest_group(written: Constraint, groups: Sequence[GroupRow]) -> GroupRow | None:
@@ -289,20 +314,6 @@ def _columns(where: Key) -> tuple[tuple[str, Label], ...]:
 
 def _named(columns: tuple[tuple[str, Label], ...]) -> str:
     return ", ".join(f"{column_in_words(c)} = {value_in_words(v)}" for c, v in columns)
-
-
-def _in_group(
-    inner: Expression, where: Key, linker: Linker, *, compared: bool = True
-) -> GroupMetric:
-    row = GroupRow(_columns(where), str(inner), None, None, None, 0, compared)
-
-    def narrowed(m: Metric) -> Expression:
-        return replace(m, population=m.population.narrowed(None, dict(where)))
-
-    try:
-        return GroupMetric(row, linker.function(map_metrics(inner, narrowed)))
-    except (EmptyPopulationError, UnlabelledError) as error:
-        return GroupMetric(row, None, str(error))
 
 
 def _reducers(e: Expression, labels: Sequence[Label]) -> Iterator[Reduce]:
@@ -334,16 +345,6 @@ LEAST_LEVEL = 0.51
 FEW_ROWS = 0.05
 """A wider half of a constraint's interval says that the rows are too few to be conclusive."""
 
-_NOT_CALLED = "it has no formula; evaluate(BlackBox(...), ...) calls its function"
-
-
-@dataclass(frozen=True)
-class BoundSide:
-    """An expression bound to the data, or the reason why it is not."""
-
-    bound: RateFunction | None
-    why: str = ""
-
 
 class ConstraintSides(NamedTuple):
     """Left, right, and left minus right; the left again where the right is a number."""
@@ -367,38 +368,32 @@ class CountedGoal:
     ) -> None:
         self.confusion, self.level = confusion, level
         self.linker = Linker(confusion.codebook, confusion.marginals, fixed=False)
-        self.objective = self._side(goal.objective)
+        self.objective = BoundSide.of(goal.objective, self.linker)
         self.constraints = list[ConstraintSides]()
         for c in goal.constraints:
-            left, right = self._side(c.lhs), self._side(c.rhs)
+            left, right = (BoundSide.of(e, self.linker) for e in (c.lhs, c.rhs))
             number = right.bound is not None and right.bound.is_constant
-            both = left if number else self._side(c.lhs - c.rhs)
+            both = left if number else BoundSide.of(c.lhs - c.rhs, self.linker)
             self.constraints.append(ConstraintSides(c, left, right, both))
         self.reducers = reducers_of(goal, confusion.codebook.labels) if groups else []
         self.metrics = group_metrics(self.reducers, self.linker) if groups else []
         self.counted = CountedRates(self.linker.table, confusion)
-
-    def _side(self, e: Expression) -> BoundSide:
-        try:
-            return BoundSide(self.linker.function(e))
-        except (EmptyPopulationError, UnlabelledError) as error:
-            return BoundSide(None, str(error))
-        except NoFormulaError:
-            return BoundSide(None, _NOT_CALLED)
 
     def entry(self, text: str, side: BoundSide, level: float | None) -> Entry:
         """Value, interval and counts of one expression: the objective, or a constraint's side."""
         x = side.bound
         if x is None:
             return Entry(text, None, why=side.why)
-        found = None if level is None else interval_of(x, self.counted, _two_sided(level))
+        ends: tuple[Any, ...] = (None, None, None)
+        if level is not None:
+            ends = interval_of(x, self.counted, _two_sided(level))
         sizes = self.counted.sizes_of(x)
         return Entry(
             text,
             self.counted.value(x),
-            low=None if found is None else found.low,
-            high=None if found is None else found.high,
-            interval=None if found is None else found.kind,
+            low=ends[0],
+            high=ends[1],
+            interval=ends[2],
             rows=sizes.rows,
             effective_rows=sizes.effective,
             numerator=sizes.numerator,
@@ -419,13 +414,8 @@ class CountedGoal:
         assert value is not None
         sign = 1.0 if written.relation == ">=" else -1.0
         slack = 0.0 if value == bound else sign * (value - bound)
-        entry = replace(
-            entry,
-            bound=bound,
-            slack=slack,
-            satisfied=slack >= -SATISFIED,
-            relation=written.relation,
-        )
+        met, way = slack >= -SATISFIED, written.relation
+        entry = replace(entry, bound=bound, slack=slack, satisfied=met, relation=way)
         if level is None:
             return entry
         if right.bound.features and math.isfinite(bound):

@@ -634,6 +634,11 @@ class Facts:
         return section_named(self.sections, name)
 
     @property
+    def compared(self) -> list[GroupRow]:
+        """The groups that the goal compares."""
+        return [group for group in self.groups if group.compared]
+
+    @property
     def one_curve(self) -> Any:
         """The operating points where they are of one threshold for all rows, or None."""
         found = self.section("operating")

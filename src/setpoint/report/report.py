@@ -250,7 +250,7 @@ def report_on(
     measured = BoundSide(None) if objective is not None else counted.objective
     counted.check_reachable()
     bounds = [measured, *(sides.left for sides in counted.constraints)]
-    absent = [(m.row, m.why) for m in counted.metrics if m.why and m.row.compared]
+    absent = [(m.row, m.side.why) for m in counted.metrics if m.side.why and m.row.compared]
     notes = [f"{row.metric} in {row.name}: not evaluated: {why}" for row, why in absent]
     notes = [*_gaps(goal, bounds), *notes, *_alone(linked, counted)]
     if objective is None:
@@ -276,15 +276,10 @@ def warn_few_rows(report: GoalReport) -> None:
 
 def _alone(linked: LinkedGoal, counted: CountedGoal) -> list[str]:
     """Sentences about reducers that find one group only."""
-    goal = linked.goal
-    if not any(inside for _, inside in counted.reducers):
-        return []
     linker = Linker(linked.codebook)  # knows the groups without rows too
-    texts = [str(goal.objective), *(str(c) for c in goal.constraints for _ in range(2))]
-    found = [
-        (text, lone_group(inside, linker))
-        for text, (_, inside) in zip(texts, counted.reducers, strict=True)
-    ]
+    both = (str(c) for c in linked.goal.constraints for _ in (c.lhs, c.rhs))
+    pairs = zip([str(linked.goal.objective), *both], counted.reducers, strict=True)
+    found = [(text, lone_group(inside, linker)) for text, (_, inside) in pairs]
     return [
         f"{text}: there is one group only ({name}), which nothing is compared with"
         for text, name in found
@@ -294,13 +289,9 @@ def _alone(linked: LinkedGoal, counted: CountedGoal) -> list[str]:
 
 def _gaps(goal: Goal, bounds: Sequence[BoundSide]) -> list[str]:
     """A sentence about what is partly noise."""
-    texts = [str(goal.objective), *(str(c) for c in goal.constraints)]
-    pairs = zip(texts, bounds, strict=True)
-    gaps = [
-        t
-        for t, side in pairs
-        if side.bound is not None and side.bound.has_kinks and is_group_gap(side.bound)
-    ]
+    texts = [str(goal.objective), *map(str, goal.constraints)]
+    found = [(text, side.bound) for text, side in zip(texts, bounds, strict=True)]
+    gaps = [text for text, x in found if x is not None and x.has_kinks and is_group_gap(x)]
     if not gaps:
         return []
     return [

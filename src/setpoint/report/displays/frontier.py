@@ -84,7 +84,8 @@ def plot_frontier(
     """
     if isinstance(frontier, Mapping):
         return _several(frontier, points or {}, goal, ax)
-    found, _ = style.numbers_of(frontier, None, "frontiers", Frontier)
+    none = "the report holds no frontier: setpoint.frontier finds one"
+    found, _ = style.numbers_of(frontier, None, Frontier, "frontiers", "items", none)
     return _one(found if isinstance(found, Frontier) else found[0], ax)
 
 

@@ -84,21 +84,18 @@ def plot_groups(
     ['sex = f  (2)', 'sex = m  (2)']
     >>> plt.close(display.figure_)
     """
-    style.check_source(rows, Sequence)
     if isinstance(rows, Facts):
-        goal, level = rows.goal, rows.level
-        rows = [group for group in rows.groups if group.compared]
-    if not rows:
-        raise InputError(
-            "the goal compares no groups, so there are none to draw; goals that do name a "
-            "column in a reducer, as in recall.difference('sex') <= 0.05 or "
-            "precision.min('country') >= 0.8"
-        )
-    metrics = list(dict.fromkeys(row.metric for row in rows))
+        level = rows.level
+    found, goal = style.numbers_of(
+        rows, goal, Sequence, "", "compared",
+        "the goal compares no groups, so there are none to draw; goals that do name a column in a "
+        "reducer, as in recall.difference('sex') <= 0.05 or precision.min('country') >= 0.8",
+    )  # fmt: skip
+    metrics = list(dict.fromkeys(row.metric for row in found))
     if metric is not None and metric not in metrics:
         raise InputError(f"`metric` is one of {metrics}, got {metric!r}")
-    goal = as_goal(goal)  # type: ignore[arg-type]
-    shown = {m: _of(rows, m) for m in (metrics if metric is None else [metric])}
+    goal = as_goal(goal)
+    shown = {m: _of(found, m) for m in (metrics if metric is None else [metric])}
     bounds = {m: allowed_of(goal, m, own) for m, own in shown.items()}
     tall = sum(0.27 * len(own) + 1.0 + 0.2 * len(bounds[m]) for m, own in shown.items())
     heights = [len(own) + 1.0 for own in shown.values()]

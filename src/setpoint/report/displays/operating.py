@@ -92,7 +92,11 @@ def plot_operating(
     style.require_matplotlib()
     if kind not in _KINDS:
         raise InputError(f"`kind` is one of {_KINDS}, got {kind!r}")
-    found, goal = style.numbers_of(points, goal, "operating", OperatingPoints)
+    found, goal = style.numbers_of(
+        points, goal, OperatingPoints, "operating", "points",
+        "the report holds no operating points: it has them where two classes are decided by "
+        "thresholds on one score",
+    )  # fmt: skip
     asked: Goal = as_goal(goal)
     roc = kind == "roc"
     several = len(found.curves) > 1
@@ -321,19 +325,16 @@ def plot_objective(
     'cost per 10,000 rows'
     >>> plt.close(display.figure_)
     """
-    style.check_source(points, OperatingPoints)
-    found: Any = points
-    wanted: Any = goal
-    if isinstance(points, Facts):
-        section, wanted = points.section("operating"), points.goal
-        value = points.objective.value if value is None else value
-        found = None if section is None else section.points
-    if found is None or len(found.curves) != 1 or not found.curves[0].objective:
-        raise InputError(
-            "the objective at every threshold is known where two classes are decided by one "
-            "threshold for all rows"
-        )
-    (curve,), asked = found.curves, as_goal(wanted)
+    none = (
+        "the objective at every threshold is known where two classes are decided by one "
+        "threshold for all rows"
+    )
+    found, goal = style.numbers_of(points, goal, OperatingPoints, "operating", "points", none)
+    if len(found.curves) != 1 or not found.curves[0].objective:
+        raise InputError(none)
+    if isinstance(points, Facts) and value is None:
+        value = points.objective.value
+    (curve,), asked = found.curves, as_goal(goal)
     x, y = np.array(curve.accepted), np.array(curve.objective)
     (panel,) = style.panels(ax, (7.4, 4.0))
     scale = style.scale_of(str(asked.objective))
@@ -459,7 +460,11 @@ def plot_deferral(
     'share of rows decided'
     >>> plt.close(display.figure_)
     """
-    found, goal = style.numbers_of(points, goal, "deferral", DeferralPoints)
+    found, goal = style.numbers_of(
+        points, goal, DeferralPoints, "deferral", "points",
+        "the report holds no errors by share decided: it has them where the goal defers, and a "
+        "rule was measured on rows with scores and labels",
+    )  # fmt: skip
     wrong: float | None = None
     share: float | None = None
     left_out = []

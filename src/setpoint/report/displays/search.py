@@ -58,16 +58,11 @@ def plot_convergence(
     ['F1', 'violation']
     >>> plt.close(display.figure_)
     """
-    style.check_source(trace, Sequence)
-    steps: Any = trace
-    if isinstance(trace, Facts):
-        section, goal = trace.section("trace"), trace.goal
-        steps = () if section is None else section.steps
-    if not len(steps):
-        raise InputError(
-            "there is no trace: exact solvers of two classes have none. Searches over posteriors "
-            "of three classes and more, or with another `solver`, record each call"
-        )
+    steps, goal = style.numbers_of(
+        trace, goal, Sequence, "trace", "steps",
+        "there is no trace: exact solvers of two classes have none. Searches over posteriors of "
+        "three classes and more, or with another `solver`, record each call",
+    )  # fmt: skip
     if any(len(t) < 4 for t in steps):
         raise InputError("`trace` holds records (call, objective, bound, violation)")
     calls, objective, bound, violation = np.array([[*map(float, tuple(t)[:4])] for t in steps]).T

@@ -306,40 +306,22 @@ def panels(
     return [Panel(figure.add_subplot(grid[i, 0])) for i in range(len(heights))]
 
 
-_NUMBERS = {
-    "operating": (
-        "points",
-        "operating points: it has them where two classes are decided by thresholds on one score",
-    ),
-    "deferral": (
-        "points",
-        "errors by share decided: it has them where the goal defers, and a rule was measured on "
-        "rows with scores and labels",
-    ),
-    "frontiers": ("items", "frontier: setpoint.frontier finds one"),
-}
-"""Sections of a report, the field with a picture's numbers, and what a report without one lacks."""
-
-
-def check_source(source: Any, kind: type) -> None:
-    """Refuse what no picture can be drawn of, such as a classifier."""
+def numbers_of(
+    source: Any, goal: Any, kind: type, section: str, field: str, none: str
+) -> tuple[Any, Any]:
+    """What a picture shows and its goal: those of a report, or as they are given."""
     require_matplotlib()
     if not isinstance(source, (Facts, kind)):
         raise InputTypeError(
             "a picture is drawn of a report, such as clf.evaluate(X, y) returns, or of a "
             f"{kind.__name__}; got {type(source).__name__}"
         )
-
-
-def numbers_of(source: Any, goal: Any, section: str, kind: type) -> tuple[Any, Any]:
-    """What a picture shows and its goal: those of a report, or as they are given."""
-    check_source(source, kind)
-    if not isinstance(source, Facts):
-        return source, goal
-    found, (field, none) = source.section(section), _NUMBERS[section]
-    if found is None:
-        raise InputError(f"the report holds no {none}")
-    return getattr(found, field), source.goal
+    if isinstance(source, Facts):
+        found, goal = source.section(section) if section else source, source.goal
+        source = None if found is None else getattr(found, field)
+    if source is None or (isinstance(source, Sequence) and not source):
+        raise InputError(none)
+    return source, goal
 
 
 class Panel:
