@@ -317,16 +317,8 @@ class SampleSearch:
     def shifted(self, models: Floats) -> Shift:
         """The smoothed cut-off; a goal with a formula costs no evaluations for it."""
         f, metric = self.sample.scores(models), self.metered.metric
-        sweep = None
-        if isinstance(metric, FormulaMetric):
-
-            def sweep(scores: Floats, moving: NDArray[np.bool_] | None) -> Floats:
-                return metric.sense * metric.sweep(scores, moving)
-
-        return smoothed_threshold(
-            self.metered, f, metric.weight, smooth=self.plan.solver.smooth, most=self.plan.cutoffs,
-            sweep=sweep,
-        )  # fmt: skip
+        smooth, most = self.plan.solver.smooth, self.plan.cutoffs
+        return smoothed_threshold(self.metered, f, metric.weight, smooth=smooth, most=most)
 
     def moved(self, models: Floats, shift: Shift) -> Floats:
         """Models whose scores are at least 0 where the cut-off was reached."""
