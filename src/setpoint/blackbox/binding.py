@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -118,6 +118,14 @@ class BudgetedMetric:
         """A search has come to this gain, in which violations are counted already."""
         sense = self.metric.sense
         self.limits.record(sense * gain, sense * np.inf, np.nan)
+
+    @property
+    def sweep(self) -> Callable[[Floats, NDArray[np.bool_] | None], Floats] | None:
+        """Gains at every cut-off on the scores of the moving rows; of a formula alone, for none."""
+        metric = self.metric
+        if not isinstance(metric, FormulaMetric):
+            return None
+        return lambda scores, moving: metric.sense * metric.sweep(scores, moving)
 
     def gain(self, scores: Floats) -> float:
         """Of one vector of scores (n,)."""
@@ -238,8 +246,8 @@ class FormulaMetric(RowMetric):
 
     def sweep(self, scores: Floats, moving: NDArray[np.bool_] | None = None) -> Floats:
         """Values at every cut-off on the scores of the moving rows, from none to all."""
-        n_kinds, rows = len(self._goal.kinds), (scores, self._kind, self.weight)
-        held: Any = 0.0
+        n_kinds, held = len(self._goal.kinds), np.zeros(())
+        rows: Any = scores, self._kind, self.weight
         if moving is not None:
             still = [None if part is None else part[~moving] for part in rows]
             held = count_threshold(still[0], 0.0, still[1], n_kinds, still[2])

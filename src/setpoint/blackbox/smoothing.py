@@ -23,7 +23,6 @@ from setpoint.parameters import TIED, tied
 from setpoint.search import Limits, StoppedError
 
 Measure: TypeAlias = Callable[[Floats], Floats]
-Sweep: TypeAlias = Callable[[Floats, NDArray[np.bool_] | None], Floats]
 Smooth: TypeAlias = Literal["auto"] | int | None
 
 _MANY_ROWS = 3000
@@ -57,10 +56,9 @@ def smoothed_threshold(
     smooth: Smooth = "auto",
     most: int | None = None,
     rounds: int = 3,
-    sweep: Sweep | None = None,
     limits: Limits | None = None,
 ) -> Shift:
-    """The cut-off at which the smoothed curve of a metric is highest.
+    """The cut-off at which the smoothed curve of a metric is highest, by its `sweep` if it has one.
 
     Examples
     --------
@@ -70,14 +68,9 @@ def smoothed_threshold(
     >>> smoothed_threshold(accuracy, scores, smooth=None).thresholds
     array([0.55])
     """
-    if most is not None and most < 2:
-        raise InputError(f"`most` is a whole number >= 2 or None, got {most!r}")
-    search = _CutoffSearch(measure, scores, weight, smooth, most, sweep, limits)
-    everywhere = _Cuts.of(scores, weight, None)
-    found = search.along(everywhere, np.zeros(len(scores)))
-    if segments is None:
-        return found
-    return _by_segment(search, found, segments, rounds, limits or Limits())
+    search = _CutoffSearch(measure, scores, weight, smooth, most, limits)
+    found = search.along(_Cuts.of(scores, weight, None), np.zeros(len(scores)))
+    return found if segments is None else search.by_segment(found, segments, rounds)
 
 
 def margin(scores: Floats, thresholds: float | Floats) -> Floats:
@@ -169,16 +162,16 @@ class _CutoffSearch:
     weight: Floats | None
     smooth: Smooth
     most: int | None
-    sweep: Sweep | None
     limits: Limits | None
     evaluations: int = 0
 
     def along(self, cuts: _Cuts, held: Floats) -> Shift:
         """The best cut-off for the moving rows; `held` are the others' shifted scores."""
-        if self.sweep is not None:
+        sweep = getattr(self.measure, "sweep", None)
+        if sweep is not None:
             chosen = np.arange(len(cuts.ranks))
             own = self.scores if cuts.moving is None else np.where(cuts.moving, self.scores, held)
-            gains = self.sweep(own, cuts.moving)
+            gains = sweep(own, cuts.moving)
             self.evaluations += len(gains)
         else:
             chosen, gains = self._measured(cuts, cuts.spread(self.most), held)
@@ -233,6 +226,31 @@ class _CutoffSearch:
         self.evaluations += int(done.sum())
         return chosen[done], gains[done]
 
+    def by_segment(self, found: Shift, segments: NDArray[np.int64], rounds: int) -> Shift:
+        """From a common cut-off to one a segment."""
+        thresholds = np.repeat(found.thresholds, int(segments.max()) + 1)
+        cuts = [_Cuts.of(self.scores, self.weight, segments == s) for s in range(len(thresholds))]
+        found = replace(found, thresholds=thresholds)
+        with (self.limits or Limits()).keeping(found):
+            for _ in range(rounds):
+                before = found.thresholds.copy()
+                for s, own in enumerate(cuts):
+                    if not len(own.values):
+                        continue
+                    best = self.along(own, margin(self.scores, found.thresholds[segments]))
+                    found = replace(found, constant=found.constant and best.constant)
+                    now = int((own.values >= found.thresholds[s]).sum())
+                    at = own.ranks[now : now + 1]
+                    mean = smoothed_at(best.ranks, best.gains, best.window, at)[0]
+                    if best.smoothed > mean + TIED * (1.0 + abs(mean)):
+                        moved = found.thresholds.copy()
+                        moved[s] = best.thresholds[0]
+                        value, smoothed = best.value, best.smoothed
+                        found = replace(found, thresholds=moved, value=value, smoothed=smoothed)
+                if (found.thresholds == before).all():
+                    break
+        return replace(found, evaluations=self.evaluations)
+
 
 def _reversed_bits(i: int) -> float:
     """The binary digits of i behind the point, the last one first."""
@@ -249,33 +267,3 @@ def _middle(ranks: Floats, means: Floats) -> int:
     run = max(runs, key=lambda r: float(ranks[r[-1]] - ranks[r[0]]))
     middle = 0.5 * (ranks[run[0]] + ranks[run[-1]])
     return int(run[np.argmin(np.abs(ranks[run] - middle))])
-
-
-def _by_segment(
-    search: _CutoffSearch, found: Shift, segments: NDArray[np.int64], rounds: int, limits: Limits
-) -> Shift:
-    """From a common cut-off to one a segment."""
-    thresholds = np.repeat(found.thresholds, int(segments.max()) + 1)
-    cuts = {
-        s: _Cuts.of(search.scores, search.weight, segments == s) for s in range(len(thresholds))
-    }
-    present = [s for s, own in cuts.items() if len(own.values)]
-    found = replace(found, thresholds=thresholds)
-    with limits.keeping(found):
-        for _ in range(rounds):
-            before = found.thresholds.copy()
-            for s in present:
-                held = margin(search.scores, found.thresholds[segments])
-                best = search.along(cuts[s], held)
-                found = replace(found, constant=found.constant and best.constant)
-                now = int((cuts[s].values >= found.thresholds[s]).sum())
-                at = cuts[s].ranks[now : now + 1]
-                mean = smoothed_at(best.ranks, best.gains, best.window, at)[0]
-                if best.smoothed > mean + TIED * (1.0 + abs(mean)):
-                    moved = found.thresholds.copy()
-                    moved[s] = best.thresholds[0]
-                    value, smoothed = best.value, best.smoothed
-                    found = replace(found, thresholds=moved, value=value, smoothed=smoothed)
-            if (found.thresholds == before).all():
-                break
-    return replace(found, evaluations=search.evaluations)

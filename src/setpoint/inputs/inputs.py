@@ -383,8 +383,8 @@ def decided_inputs(
         answers[name] = Answers.of(goal, d.X, f"datasets[{name!r}]: y_pred", defer_label)
     if classes is None:
         labelled, true = [], []
-        for name, answer in answers.items():
-            own, where = (y_true, "") if name is None else (sets[name].y, f"datasets[{name!r}]: ")
+        for of, answer in answers.items():
+            own, where = (y_true, "") if of is None else (sets[of].y, f"datasets[{of!r}]: ")
             true += [] if own is None else [own]
             labelled += [] if own is None else [(own, f"{where}y_true")]
             labelled += answer.given

@@ -21,25 +21,12 @@ from setpoint.plugin.problem import BASELINES, REMEDIES, EvidenceKind, Options
 from setpoint.program import LinkedGoal, link
 from setpoint.report import GoalReport, measured_entry
 from setpoint.rules import PerSegment, Rule, Threshold
-from setpoint.search import (
-    INTERRUPTED,
-    Certificate,
-    ConstantGoalWarning,
-    Found,
-    Limits,
-    StoppedError,
-    StoppedWarning,
-    now,
-    solve_exact,
-    worked_with,
-)
 from setpoint.solvers import Confidence
 
 if TYPE_CHECKING:
     from setpoint.blackbox import RowMetric
     from setpoint.guarantees import Certification
     from setpoint.judging import RuleInputs
-    from setpoint.search import InfeasibleError
 
 
 # --- Searches tried out: quick ones on most of some rows ------------------------------------------
@@ -69,7 +56,7 @@ def _quick_rule(goal: Goal, options: Options, by: RuleInputs, evidence: Evidence
     """The rule that a quick search finds by one kind of evidence, or over the score alone."""
     if by == "score" and evidence.n_scores is None:
         program = link(goal, evidence.codebook).at(evidence.marginals)
-        return solve_exact(
+        return search.solve_exact(
             program, evidence, randomized=options.randomized, on_infeasible="nearest",
             tol=options.tol,
         ).rule  # fmt: skip
@@ -84,33 +71,33 @@ class MissedBoundsWarning(UserWarning):
     """A rule that meets the constraints by posteriors misses them by labels."""
 
 
-def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[Found, str]:
+def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[search.Found, str]:
     """The rule by the kind of evidence that is chosen, and why that was."""
     try:
         find = partial(_quick_rule, goal, quick(options))
         kind, why = judging.choose_evidence(goal, evidence, find)
     except KeyboardInterrupt:
         kind, why = "label", "label evidence, as neither kind was chosen by then"
-        options = replace(options, stopped=INTERRUPTED)
+        options = replace(options, stopped=search.INTERRUPTED)
     asked = replace(options, evidence=kind)
     if kind == "label" or not evidence.has_labels:
         return plugin.search_rule(goal, evidence, asked), why
-    soft: Found | None = None
-    label: Found | None = None
-    failed: InfeasibleError | StoppedError | None = None
+    soft: search.Found | None = None
+    label: search.Found | None = None
+    failed: search.InfeasibleError | search.StoppedError | None = None
     past = nearer = np.inf
     try:
         soft = plugin.search_rule(goal, evidence, asked)
         past = judging.reached(goal, soft.confusion).past
         if past <= SATISFIED:
             return soft, why
-    except (search.InfeasibleError, StoppedError) as error:
+    except (search.InfeasibleError, search.StoppedError) as error:
         failed = error
-    ended = INTERRUPTED in (str(failed) if soft is None else soft.why)
-    asked = replace(options, evidence="label", stopped=INTERRUPTED * ended)
-    with suppress(search.InfeasibleError, StoppedError), warnings.catch_warnings():
+    ended = search.INTERRUPTED in (str(failed) if soft is None else soft.why)
+    asked = replace(options, evidence="label", stopped=search.INTERRUPTED * ended)
+    with suppress(search.InfeasibleError, search.StoppedError), warnings.catch_warnings():
         if soft is not None and soft.stopped:  # has warned
-            warnings.simplefilter("ignore", StoppedWarning)
+            warnings.simplefilter("ignore", search.StoppedWarning)
         label = plugin.search_rule(goal, evidence, asked)
         nearer = judging.reached(goal, label.confusion).past
     if label is not None and nearer <= SATISFIED:
@@ -139,31 +126,25 @@ _MOST_CALLS = 1000
 
 def shift_rule(
     goal: Goal, evidence: Evidence, options: Options, given: RowMetric | None = None
-) -> Found:
+) -> search.Found:
     """The rule that smoothed post-shift finds."""
     n_segments = len(evidence.segments)
     segments = evidence.rows.segment if n_segments > 1 else None
-    rows = {"scores": evidence.scores, "weight": evidence.rows.weight, "segments": segments}
-    own: dict[str, Any] = {**rows, "smooth": options.smooth}
     metric = given or blackbox.FormulaMetric.of(goal, evidence.rows, np.arange(evidence.n_rows))
-    if isinstance(metric, blackbox.FormulaMetric):
-        sense, sweep = metric.sense, metric.sweep
-        found = blackbox.smoothed_threshold(
-            metric, **own, sweep=lambda scores, moving: sense * sweep(scores, moving)
-        )
-    else:
-        budget, most = options.limits.evaluations, _MOST_CALLS
-        if budget is not None:
-            curves = 1 if segments is None else 1 + n_segments
-            most = max(2, min(most, budget // curves))
-        limits = Limits(max_seconds=options.limits.seconds)
-        metered = blackbox.BudgetedMetric(metric, budget, limits)
-        # A metric of the ranking shows itself at once.
-        few = min(most, _FEW_CALLS) if metric.takes == "scores" else most
-        found = blackbox.smoothed_threshold(metered, **own, most=few, limits=limits)
-        if few < most and not found.constant:
-            with limits.keeping(found):
-                found = blackbox.smoothed_threshold(metered, **own, most=most, limits=limits)
+    budget, most = options.limits.evaluations, _MOST_CALLS
+    if budget is not None:
+        curves = 1 if segments is None else 1 + n_segments
+        most = max(2, min(most, budget // curves))
+    limits = search.Limits(max_seconds=options.limits.seconds)
+    metered = blackbox.BudgetedMetric(metric, budget, limits)
+    rows = {"scores": evidence.scores, "weight": evidence.rows.weight, "segments": segments}
+    own: dict[str, Any] = {**rows, "smooth": options.smooth, "limits": limits}
+    # A metric of the ranking shows itself at once.
+    few = min(most, _FEW_CALLS) if metric.takes == "scores" else most
+    found = blackbox.smoothed_threshold(metered, **own, most=few)
+    if few < most and not found.constant:
+        with limits.keeping(found):
+            found = blackbox.smoothed_threshold(metered, **own, most=most)
     n_cuts = len(found.gains)
     why = f"the best of {n_cuts} cut-offs"
     if found.window:
@@ -177,14 +158,14 @@ def shift_rule(
         warn_caller(
             f"the metric {metric.name} does not depend on the cut-off: it is the same at all "
             f"{n_cuts} that were measured; the cut-off is left at {cuts[0]:g}",
-            ConstantGoalWarning,
+            search.ConstantGoalWarning,
         )
     elif np.isinf(cuts).all() and len(set(cuts.tolist())) == 1:
         warn_caller(
             f"predicting {evidence.classes[int(cuts[0] < 0)]!r} for everyone does best by "
             f"'{metric.name}': check the metric, and whether the scores say anything about the "
             "classes",
-            ConstantGoalWarning,
+            search.ConstantGoalWarning,
         )
     rule: Rule = Threshold(float(cuts[0]))
     if evidence.codebook.decide_on:
@@ -194,14 +175,14 @@ def shift_rule(
         v = metric.program.rates_of(confusion.counts)
     else:
         reached = measured_entry(goal, metric, metric.sense * found.value)
-    return Found(
+    return search.Found(
         [],
         rule,
         confusion,
         v,
         evidence,
         why,
-        certificate=Certificate(rivals="rule without draws"),
+        certificate=search.Certificate(rivals="rule without draws"),
         n_calls=found.evaluations,
         solver="post-shift",
         objective=reached,
@@ -237,9 +218,9 @@ def solve_evidence(
     confidence: Confidence | None = None,
     certification: Certification | None = None,
     blocks: Codes | None = None,
-) -> tuple[Found, GoalReport]:
+) -> tuple[search.Found, GoalReport]:
     """Link, solve, count and report; what ``solve`` and ``PlugInClassifier`` share."""
-    started = now()
+    started = search.now()
     options = replace(options, started=started)
     linked = link(inputs.goal, evidence.codebook)
     table: CheckedTable | None = inputs.tables[None]
@@ -295,7 +276,7 @@ class RuleFinder:
                 "values need probabilities, and the scores go beyond 0 and 1."
             )
 
-    def __call__(self, inwards: Floats | None = None) -> Found:
+    def __call__(self, inwards: Floats | None = None) -> search.Found:
         """The rule; `inwards` moves the bounds that the search works with."""
         try:
             aware = self._aware
@@ -308,7 +289,7 @@ class RuleFinder:
             self.options = replace(self.options, evidence=kind)
         return found
 
-    def _by_inputs(self, aware: Evidence, inwards: Floats | None) -> Found:
+    def _by_inputs(self, aware: Evidence, inwards: Floats | None) -> search.Found:
         """The best rule over the score, or over the columns by which rows count, too."""
         options, settled, why = self.options, self._inputs is not None, ""
         if self._inputs is None:
@@ -326,7 +307,7 @@ class RuleFinder:
                     self._inputs = "score"
                     why = "a rule over the score alone, as none was chosen by then"
                     options.watch().stop(error)  # which warns
-                    options = replace(options, stopped=INTERRUPTED)
+                    options = replace(options, stopped=search.INTERRUPTED)
         if self._inputs != "score":
             own = replace(options, evidence=self._inputs)
             try:
@@ -341,15 +322,15 @@ class RuleFinder:
                 self._inputs = "score"
         return _because(self._by_score(inwards, options), why)
 
-    def _by_score(self, inwards: Floats | None, options: Options | None = None) -> Found:
+    def _by_score(self, inwards: Floats | None, options: Options | None = None) -> search.Found:
         """What the solver for these scores finds, and why it was taken."""
         options, goal, evidence = options or self.options, self.linked.goal, self.evidence
         if options.solver == "post-shift":
             return shift_rule(goal, evidence, options, self.metric)
         if evidence.n_scores is None:
             program = self.linked.at(evidence.marginals)
-            return solve_exact(
-                program if inwards is None else worked_with(program, inwards),
+            return search.solve_exact(
+                program if inwards is None else search.worked_with(program, inwards),
                 evidence,
                 randomized=options.randomized,
                 on_infeasible=options.on_infeasible,
@@ -367,5 +348,5 @@ class RuleFinder:
         return plugin.search_rule(goal, evidence, options, self.counted, inwards)
 
 
-def _because(found: Found, why: str) -> Found:
+def _because(found: search.Found, why: str) -> search.Found:
     return replace(found, why="; ".join(x for x in (found.why, why) if x))

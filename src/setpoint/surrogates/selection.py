@@ -306,17 +306,9 @@ class SampleSearch:
     # ------------------------------------------------------------------ after
     def shifted(self, models: Floats) -> Shift:
         """The smoothed cut-off; a goal with a formula costs no evaluations for it."""
-        f, metric, plan = self.sample.scores(models), self.metered.metric, self.plan
-        sweep = None
-        if isinstance(metric, FormulaMetric):
-
-            def sweep(scores: Floats, moving: NDArray[np.bool_] | None) -> Floats:
-                return metric.sense * metric.sweep(scores, moving)
-
-        smooth, most = plan.solver.smooth, plan.cutoffs
-        return smoothed_threshold(
-            self.metered, f, metric.weight, smooth=smooth, most=most, sweep=sweep
-        )
+        f, metric = self.sample.scores(models), self.metered.metric
+        smooth, most = self.plan.solver.smooth, self.plan.cutoffs
+        return smoothed_threshold(self.metered, f, metric.weight, smooth=smooth, most=most)
 
     def moved(self, models: Floats, shift: Shift) -> Floats:
         """Models whose scores are at least 0 where the cut-off was reached."""

@@ -19,22 +19,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from setpoint import blackbox, estimators, search
+from setpoint import blackbox, estimators, judging, search
 from setpoint.array_types import Codes, Floats
 from setpoint.counts import Evidence, counted_rows
 from setpoint.errors import EmptyPopulationError, GoalError, InputError, warn_caller
 from setpoint.goals import TABLE, Goal, Metric, walk
 from setpoint.inputs import CheckedData, DecideOn, column_names, in_frame, some
-from setpoint.judging import (
-    Judge,
-    Judged,
-    ModelCandidate,
-    ModelChoice,
-    TriedModel,
-    candidates_of,
-    in_quiet,
-    mean_of,
-)
 from setpoint.plugin.fit.crossfit import (
     CrossFit,
     JointModel,
@@ -58,7 +48,6 @@ from setpoint.search import Found, StoppedWarning, now
 from setpoint.solvers import HoldOut
 
 if TYPE_CHECKING:
-    from setpoint.judging import ModelChoice
     from setpoint.plugin.classifier import PlugInClassifier
 
 
@@ -72,7 +61,7 @@ Fitted: TypeAlias = tuple[Any, JointModel | Retrained | None, Found, GoalReport]
 class Task:
     """A model to fit and a rule to find; models that do not fit together are refused."""
 
-    choice: ModelChoice | None = None
+    choice: judging.ModelChoice | None = None
 
     def __init__(
         self,
@@ -312,25 +301,25 @@ _MANY, _SAMPLE, _FEWEST = 50_000, 0.1, 100
 and how many rows of each class it holds at least."""
 
 
-def judge_by_rules(inputs: CheckedData, options: Options | None = None) -> Judge:
+def judge_by_rules(inputs: CheckedData, options: Options | None = None) -> judging.Judge:
     """A judge who finds the best rule over scores by a quick search."""
     own = quick(options or Options(randomized=False))
 
     def find(goal: Goal, evidence: Evidence) -> Found:
         linked = link(goal, evidence.codebook)
-        return in_quiet(RuleFinder(linked, evidence, own, inputs.sees))
+        return judging.in_quiet(RuleFinder(linked, evidence, own, inputs.sees))
 
-    return Judge(inputs, find)
+    return judging.Judge(inputs, find)
 
 
 @dataclass(frozen=True, eq=False)
 class _Entrant:
     """A model, or the mean of two, with scores of all folds."""
 
-    parts: Sequence[ModelCandidate]
+    parts: Sequence[judging.ModelCandidate]
     scores: Mapping[str | None, Floats]
     kept: Sequence[Any]
-    judged: Judged
+    judged: judging.Judged
 
 
 class Race:
@@ -351,12 +340,14 @@ class Race:
         self.judge = judge_by_rules(data.judged.take(self.index), options)
         self.done: list[_Entrant] = []
 
-    def run(self, candidates: Sequence[ModelCandidate], until: float) -> list[TriedModel] | None:
+    def run(
+        self, candidates: Sequence[judging.ModelCandidate], until: float
+    ) -> list[judging.TriedModel] | None:
         """Fit and judge as many as the time lets; what was begun then, None: all were judged."""
         for group in self._fitted_together(candidates):
             pieces = self._fitted(group, until if self.done else np.inf)
             if len(pieces) < len(self.splits):  # time ended
-                return [TriedModel(group[0].name, len(pieces))] if pieces else []
+                return [judging.TriedModel(group[0].name, len(pieces))] if pieces else []
             kept = pieces[0][0]
             others: dict[str | None, Floats] = {
                 name: self.task.response(kept, X) for name, X in self.sets.items()
@@ -375,7 +366,7 @@ class Race:
 
     def _enter(
         self,
-        parts: Sequence[ModelCandidate],
+        parts: Sequence[judging.ModelCandidate],
         scores: Mapping[str | None, Floats],
         kept: Sequence[Any],
     ) -> None:
@@ -385,8 +376,8 @@ class Race:
 
     # ------------------------------------------------------------------ fitting
     def _fitted_together(
-        self, candidates: Sequence[ModelCandidate]
-    ) -> list[Sequence[ModelCandidate]]:
+        self, candidates: Sequence[judging.ModelCandidate]
+    ) -> list[Sequence[judging.ModelCandidate]]:
         """Boosting of many rounds gives the scores after fewer on its way, unless it is kept."""
         longer = [one for one in candidates if one.rounds]
         if self.sets or not self.task.refit or len(longer) < 2:
@@ -394,7 +385,7 @@ class Race:
         return [*([one] for one in candidates if not one.rounds), longer]
 
     def _fitted(
-        self, group: Sequence[ModelCandidate], until: float
+        self, group: Sequence[judging.ModelCandidate], until: float
     ) -> list[tuple[Any, list[Floats]]]:
         """The model, where it is kept, and scores, fold by fold unless the time ends."""
         task, splits = self.task, self.splits
@@ -429,14 +420,14 @@ class Race:
                 for one in chosen.parts:
                     own = self.params[one.name]
                     models[one.name] = clone(one.model).fit(data.X, data.y, **own)
-        return CrossFit(mean_of(models), chosen.scores[None], self.index, self.fold)
+        return CrossFit(judging.mean_of(models), chosen.scores[None], self.index, self.fold)
 
 
 def race(task: Task, averaged: bool) -> tuple[CrossFit, float]:
     """Choose the task's model, `averaged`: the mean of two too; its scores, and the seconds."""
     start, seconds = now(), task.options.limits.seconds
     splits = task.splits(task.data.y)
-    candidates, left_out = candidates_of(task.owner._auto, task.data.X, task.seed)
+    candidates, left_out = judging.candidates_of(task.owner._auto, task.data.X, task.seed)
     weight = task.params.get("sample_weight")
     params = {one.name: _weights_for(one, weight) for one in candidates}
     going_on = _promising(task, splits[0], candidates, params)
@@ -454,8 +445,11 @@ def race(task: Task, averaged: bool) -> tuple[CrossFit, float]:
         full.mean_of_two()
     judged = [one.judged for one in full.done]
     ranking = full.judge.ranking(judged)
-    known = [*(cut or []), *(TriedModel(one.name, 0) for one in candidates if one not in going_on)]
-    task.choice = ModelChoice.of(
+    known = [
+        *(cut or []),
+        *(judging.TriedModel(one.name, 0) for one in candidates if one not in going_on),
+    ]
+    task.choice = judging.ModelChoice.of(
         task.data.goal, judged, ranking, len(splits), known, tuple(left_out), stopped
     )
     chosen = full.done[ranking.best]
@@ -467,9 +461,9 @@ def race(task: Task, averaged: bool) -> tuple[CrossFit, float]:
 def _promising(
     task: Task,
     fold: estimators.Fold,
-    candidates: Sequence[ModelCandidate],
+    candidates: Sequence[judging.ModelCandidate],
     params: Mapping[str, Mapping[str, Any]],
-) -> Sequence[ModelCandidate]:
+) -> Sequence[judging.ModelCandidate]:
     """Of many rows: the candidate that does best on a sample, and simpler ones that may do so."""
     true = task.data.true
     if len(true) < _MANY or len(candidates) < 2:
@@ -514,7 +508,7 @@ def _fit(threads: int | None, *args: Any) -> tuple[Any, Any]:
         return fit_fold(*args)
 
 
-def _weights_for(one: ModelCandidate, weight: Any) -> dict[str, Any]:
+def _weights_for(one: judging.ModelCandidate, weight: Any) -> dict[str, Any]:
     """Sample weights as the candidate's ``fit`` takes them."""
     if weight is None:
         return {}
