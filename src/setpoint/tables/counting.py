@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from setpoint.errors import InputError, nearest
 from setpoint.goals import DEFER, Goal, require_plain
 from setpoint.packages import require_packages
-from setpoint.tables.roles import rows_of
+from setpoint.tables.roles import NO_BASELINE, RowReader, sides
 from setpoint.tables.rows import (
     TableFile,
     check_datasets,
@@ -141,10 +141,7 @@ def _check_columns(
     tables.check("weight", weight, number=True)
     tables.check("baseline", baseline)
     if baseline is None and goal.needs.baseline:
-        raise InputError(
-            "the goal refers to the deployed model: name the column with its predictions with "
-            "`baseline`"
-        )
+        raise InputError(NO_BASELINE)
     if baseline is not None and not goal.needs.baseline:
         note(
             f"`baseline={baseline}`: the goal does not refer to the deployed model, so the column "
@@ -283,8 +280,6 @@ def pilot_of_table(
     defer_label: str = DEFER,
 ) -> dict[str, Any]:
     """The rows of a table with labels and decisions, as the library takes them."""
-    from setpoint.inputs import Dataset
-
     only_one_stdin([data, *(datasets or {}).values()])
     files = check_datasets(goal, datasets or {})
     tables: dict[str | None, Table] = {None: read(data)}
@@ -292,19 +287,15 @@ def pilot_of_table(
     used = {*goal.needs.names, *goal.needs.measure_names, target, prediction}
     for one in tables.values():
         note_reading(one, used | ({baseline} if baseline is not None else set()))
-    parts = {
-        name: rows_of(one, (), goal, target, None, dataset=name, baseline=baseline)
-        for name, one in tables.items()
-    }
+    reader = RowReader(goal=goal, target=target, baseline=baseline)
+    parts = {name: reader(one, name) for name, one in tables.items()}
     y = parts[None].y
     assert y is not None
     decided = {
         name: _decisions(one, prediction, y, goal, defer_label) for name, one in tables.items()
     }
     sets = {
-        name: Dataset(decided[name], part.y, sensitive_features=part.groups, baseline=part.deployed)
-        for name, part in parts.items()
-        if name is not None
+        name: replace(part, X=decided[name]) for name, part in parts.items() if name is not None
     }
     found = {*np.unique(y).tolist(), *decided[None].tolist()}
     labels = sorted(found - {DEFER} if goal.defers else found, key=str)
@@ -313,7 +304,7 @@ def pilot_of_table(
         check_positive(labels, goal, target, tables[None].name)
     return {
         "y_true": y, "y_pred": decided[None], "pos_label": pos_label, "datasets": sets or None,
-        **parts[None].sides(),
+        **sides(parts[None]),
     }  # fmt: skip
 
 
