@@ -295,7 +295,7 @@ def monitor(
         raise shell.CommandError("--late-labels goes on from the --state that counted these rows")
     stored, table, _ = opened_with(model, data, **asked)
     wanted = stored.goal_by(goal)
-    rows = stored.rows(table, wanted, baseline=baseline, labelled=not no_labels)
+    rows = stored.rows(table, wanted, baseline=baseline, datasets=None, labelled=not no_labels)
     del rows["datasets"]
     found = _monitor(stored, wanted, alpha, not no_restart)
     if no_labels and all(found.needs_labels):

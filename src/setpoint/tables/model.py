@@ -442,7 +442,6 @@ def settle(asked: TableModel, validation: Any, certify_on: Any) -> Goal:
     asked.promise = promise_of(goal, asked, certify_on, promised)
     asked.choice = choose_solver(
         asked.solver, own_metric=asked.metric is not None, estimator=asked.estimator,
-        randomized=asked.randomized, decide_on=asked.decide_on,
         baseline_threshold=asked.baseline_threshold, surrogate_groups=asked.surrogate_groups,
         validation=None if validation is None else True, **more,
     )  # fmt: skip
@@ -544,6 +543,7 @@ def _check(asked: TableModel) -> None:
             "one by one: name a table whose rows certify, without `test_by`, or leave `confidence` "
             "out"
         )
+
     if asked.test_by is not None and asked.share_held_out == 0:
         raise InputError("`test_by` says which rows are held out, and `test_size=0` holds out none")
 
