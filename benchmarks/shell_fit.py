@@ -60,7 +60,7 @@ def main() -> int:
     for mixed in (False, True):
         frame = table(args.rows, mixed)
         X, y = frame.drop(columns="y"), frame["y"].to_numpy(dtype=object)
-        model = model_for(X, kinds_of(X))
+        model = model_for(kinds_of(X))
         with tempfile.TemporaryDirectory() as folder:
             data = Path(folder, "rows.csv")
             frame.to_csv(data, index=False)

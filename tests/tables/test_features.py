@@ -7,7 +7,6 @@ from sklearn.base import clone
 
 from setpoint.tables import (
     LEARNERS,
-    TableColumn,
     described,
     kinds_of,
     learner_for,
@@ -41,14 +40,14 @@ def mixed(n=300, seed=0):
 def test_each_estimator_on_mixed_columns(estimator):
     X, y = mixed()
     columns = kinds_of(X)
-    model = clone(model_for(X, columns, estimator)).fit(X, y)
+    model = clone(model_for(columns, estimator)).fit(X, y)
     assert model.score(X, y) > 0.75
     new = X.head(5).assign(city="Paris", kids=np.nan, born=pd.NaT, extra=1)
     assert len(model.predict(new)) == 5  # a warning would be an error
     all_gone = X.head(5).assign(city=None, age=np.nan)
     assert len(model.predict(all_gone)) == 5
     np.testing.assert_array_equal(
-        model_for(X, columns, estimator).fit(X, y).predict(X), model.predict(X)
+        model_for(columns, estimator).fit(X, y).predict(X), model.predict(X)
     )
 
 
@@ -56,7 +55,7 @@ def test_each_estimator_on_mixed_columns(estimator):
 def test_columns_without_values_in_a_part_of_the_rows(estimator):
     X, y = mixed(60)
     X = X.assign(age=np.nan, born=pd.NaT)
-    model = model_for(X, kinds_of(X), estimator).fit(X, y)
+    model = model_for(kinds_of(X), estimator).fit(X, y)
     assert len(model.predict(mixed(20, 1)[0])) == 20
 
 
@@ -66,14 +65,14 @@ def test_many_categories():
     y = rng.integers(0, 2, 4000)
     columns = kinds_of(X)
     for estimator in LEARNERS:
-        model = model_for(X, columns, estimator).fit(X, y)
+        model = model_for(columns, estimator).fit(X, y)
         width = model.named_steps["columns"].transform(X.head(1)).shape[1]
         assert width == (50 if estimator == "logistic" else 1)
 
 
 def test_boosting_takes_categories_as_such():
     X, _ = mixed(20)
-    learner = model_for(X, kinds_of(X), "hist-gradient-boosting").named_steps["model"]
+    learner = model_for(kinds_of(X), "hist-gradient-boosting").named_steps["model"]
     assert learner.categorical_features == [0]
 
 
@@ -96,14 +95,6 @@ def test_estimators_that_are_invalid(name, message):
 def test_the_seed_goes_to_the_learner():
     assert learner_for("sklearn.svm.SVC", seed=3).random_state == 3
     assert learner_for("random-forest", seed=3).random_state == 3
-
-
-def test_no_columns():
-    X, _ = mixed(10)
-    with pytest.raises(ValueError, match="no columns to use"):
-        model_for(X, [])
-    with pytest.raises(ValueError, match="missing: \\['size'\\]"):
-        model_for(X, [TableColumn("size", "number")])
 
 
 def test_unusable_columns():
@@ -131,7 +122,7 @@ def test_what_is_done_in_sentences():
     X, _ = mixed(20)
     columns = kinds_of(X)
     for estimator in LEARNERS:
-        notes = described(model_for(X, columns, estimator), columns, {"id": "no values"})
+        notes = described(model_for(columns, estimator), columns, {"id": "no values"})
         assert [note.split(":")[0] for note in notes] == [
             "2 numbers",
             "1 true-or-false column",

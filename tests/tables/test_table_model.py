@@ -27,7 +27,7 @@ def read(text):
 
 def fitted(X, y, estimator="logistic", goal="maximize f1", **options):
     columns = kinds_of(X)
-    model = model_for(X, columns, estimator)
+    model = model_for(columns, estimator)
     clf = PlugInClassifier(model, goal, cv=3, **options).fit(X, y)
     out = TableModel(goal, target="y")
     out.classifier, out.columns, out.dataset_names = clf, columns, ("checked",)

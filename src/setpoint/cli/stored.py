@@ -456,7 +456,9 @@ def monitor(asked: Asked) -> Ending:
     )
     stored, table = opened_with(asked, asked.data)
     wanted = stored.goal_by(asked.goal)
-    rows = stored.rows(table, wanted, baseline=asked.baseline, labelled=not no_labels)
+    rows = stored.rows(
+        table, wanted, baseline=asked.baseline, datasets=None, labelled=not no_labels
+    )
     del rows["datasets"]
     found = _monitor(stored, wanted, asked)
     refuse(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from setpoint.errors import InputError, InputTypeError, nearest
 from setpoint.goals import Const, Constraint, Goal
 from setpoint.parameters import SATISFIED
-from setpoint.tables.roles import ColumnRoles, counted
+from setpoint.tables.roles import ColumnRoles, counted, sides
 from setpoint.tables.rows import note, step, warnings_as_notes
 
 if TYPE_CHECKING:
@@ -29,15 +29,6 @@ if TYPE_CHECKING:
     from setpoint.tables.fitted import FittedModel
     from setpoint.tables.model import TableModel
     from setpoint.tables.table import Table
-
-
-@dataclass(frozen=True)
-class RowCounts:
-    """How many rows a data set has."""
-
-    fitted: int
-    held_out: int
-    shared: int = 0
 
 
 # --- Which rows a report of a fit is on, in words -------------------------------------------------
@@ -344,7 +335,7 @@ def goals_near(error: InfeasibleError, goal: Goal) -> list[Goal]:
 def explore_fit(fitted: TableModel) -> Explorer:
     """The explorer of a fit: bounds move on the rows of the fit, those held out check."""
     held = fitted.held
-    apart = {} if held is None else {"X": held.X, "y": held.y, **held.sides()}
+    apart = {} if held is None else {"X": held.X, "y": held.y, **sides(held)}
     with warnings_as_notes(), step("counting what every cut-off does"):
         found: Explorer = fitted.classifier.explore(**apart)
     return found

@@ -5,18 +5,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setpoint.errors import InputError, nearest
+from setpoint.errors import InputError
 from setpoint.goals import DEFER, Goal, require_plain
 from setpoint.packages import require_packages
-from setpoint.tables.roles import rows_of
+from setpoint.tables.roles import NO_BASELINE, RowReader, sides
 from setpoint.tables.rows import (
     TableFile,
+    check_column,
     check_datasets,
     check_positive,
     columns_named,
@@ -26,6 +27,7 @@ from setpoint.tables.rows import (
     note_reading,
     only_one_stdin,
     read,
+    refuse_target,
     step,
     value_named,
     warnings_as_notes,
@@ -45,19 +47,16 @@ class CountedTables:
     """Tables that are opened and not yet counted."""
 
     frame: Any
-    datasets: Mapping[str, Any]
     name: str
     columns: Mapping[str, str]
+    asked: Mapping[str, Any]
+    """What of them a rule is found by, or decisions are judged by, as the library takes it."""
 
     def check(self, argument: str, column: str | None, *, number: bool = False) -> None:
         """Refuse a column that is not there, or is not of numbers."""
         if column is None:
             return
-        if column not in self.columns:
-            raise InputError(
-                f"`{argument}`: {self.name} has no column {column!r} "
-                f"({nearest(column, self.columns)})"
-            )
+        check_column(f"`{argument}`", column, self.columns, self.name)
         kind = self.columns[column]
         if number and kind != "number":
             raise InputError(
@@ -65,97 +64,83 @@ class CountedTables:
                 "numbers (`decimal=,` says how CSV writes them)"
             )
 
-    def positive(self, target: str, named: Any) -> Any:
-        """The positive class that was named, of the type that the table has; None without one."""
-        if named is None:
-            return None
-        from setpoint.sources import GroupBy, Key, source_of
-
-        with step(f"the classes in {target}"), engine_errors():
-            levels = source_of(self.frame).count(GroupBy((Key(target),))).levels[0]
-        labels = sorted((v for v in levels if v is not None), key=lambda v: (str(type(v)), v))
-        return label_of(named, labels, target)
-
 
 def open_tables(
     paths: Sequence[str],
     goal: Goal,
-    datasets: Mapping[str, Any],
-    reading: Mapping[str, Any],
-    looked_at: Sequence[str | None],
+    main: str,
+    column: str,
+    *,
+    target: str,
+    pos_label: Any = None,
+    weight: str | None = None,
+    baseline: str | None = None,
+    sensitive: Sequence[str] = (),
+    datasets: Mapping[str, Any] | None = None,
+    reading: Mapping[str, Any] | None = None,
+    decide_on: Sequence[str] = (),
 ) -> CountedTables:
-    """Open tables to be counted, whose columns are read as the goal needs them."""
+    """Open tables to be counted, and check the columns: that of scores or predictions first."""
     require_packages("Counting tables where they are", "scale", "duckdb", "pyarrow")
-    from setpoint.sources import source_of, table_of
+    from setpoint.sources import GroupBy, Key, source_of, table_of
 
     if goal.is_blackbox:
         raise InputError(
             f"`goal`: {goal.objective} measured by a function needs the rows, and these tables are "
             "only counted"
         )
-    asked = TableFile("", **reading)
-    if asked.encoding is not None:
+    how = TableFile("", **(reading or {}))
+    if how.encoding is not None:
         raise InputError(
             "`encoding`: CSV that is counted is UTF-8; convert it, for example with iconv"
         )
-    if asked.sheet is not None:
+    if how.sheet is not None:
         raise InputError("`sheet`: tables that are counted are Parquet or CSV, not workbooks")
+    looked_at = [column, target, weight, baseline, *sensitive, *decide_on]
     typed = tuple({*filter(None, looked_at), *goal.needs.names})
-    files = check_datasets(goal, datasets)
+    files = check_datasets(goal, datasets or {})
 
     def opened(what: Sequence[str], name: str) -> Any:
         with step(f"opening {name}"):
             try:
-                return table_of(what, typed=typed, separator=asked.separator, decimal=asked.decimal)
+                return table_of(what, typed=typed, separator=how.separator, decimal=how.decimal)
             except ValueError as error:
                 raise InputError(str(error)) from error
 
     name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1:,} more"
     frame = opened(paths, name)
-    sets = {}
-    for key, file in files.items():
-        path = str(file.path if isinstance(file, TableFile) else file)
-        sets[key] = opened([path], path)
-    tables = CountedTables(frame, sets, name, source_of(frame).schema())
-    for column in goal.needs.columns.get(None, {}):
-        if column not in tables.columns:
-            raise InputError(
-                f"the goal refers to the column {column!r}, and {name} has none "
-                f"({nearest(column, tables.columns)})"
-            )
-    return tables
-
-
-def _check_columns(
-    tables: CountedTables,
-    goal: Goal,
-    target: str,
-    weight: str | None,
-    baseline: str | None,
-    sensitive: Sequence[str],
-) -> None:
-    """Refuse columns that are not there, and say of which the goal has no use."""
-    if baseline == target:
-        raise InputError(f"`baseline`: {target!r} is the target")
+    named = {n: str(f.path if isinstance(f, TableFile) else f) for n, f in files.items()}
+    sets = {n: opened([path], path) for n, path in named.items()}
+    asked = {"sample_weight": weight, "baseline": baseline, "datasets": sets or None}
+    tables = CountedTables(frame, name, source_of(frame).schema(), asked)
+    there = tables.columns
+    for one in goal.needs.columns.get(None, {}):
+        check_column("the goal refers to", one, there, name)
+    tables.check(main, column, number=main == "score")
+    refuse_target("score", [column] * (main == "score"), target)
+    refuse_target("baseline", [baseline], target)
     tables.check("target", target)
     tables.check("weight", weight, number=True)
     tables.check("baseline", baseline)
     if baseline is None and goal.needs.baseline:
-        raise InputError(
-            "the goal refers to the deployed model: name the column with its predictions with "
-            "`baseline`"
-        )
+        raise InputError(NO_BASELINE)
     if baseline is not None and not goal.needs.baseline:
         note(
             f"`baseline={baseline}`: the goal does not refer to the deployed model, so the column "
             "is not looked at"
         )
-    for name in columns_named("sensitive", sensitive, tables.columns, tables.name):
-        if name not in goal.needs.names:
+    for one in columns_named("sensitive", sensitive, there, name):
+        if one not in goal.needs.names:
             note(
-                f"`sensitive={name}`: the goal does not refer to this column, so it is not looked "
+                f"`sensitive={one}`: the goal does not refer to this column, so it is not looked "
                 "at; a goal names groups, as in recall.difference(COL) <= 0.1"
             )
+    if pos_label is not None:
+        with step(f"the classes in {target}"), engine_errors():
+            levels = source_of(frame).count(GroupBy((Key(target),))).levels[0]
+        labels = sorted((v for v in levels if v is not None), key=lambda v: (str(type(v)), v))
+        pos_label = label_of(pos_label, labels, target)
+    return replace(tables, asked=asked | {"pos_label": pos_label})
 
 
 @contextmanager
@@ -178,18 +163,13 @@ def solve_tables(
     *,
     score: str,
     target: str,
-    pos_label: Any = None,
-    weight: str | None = None,
-    baseline: str | None = None,
-    sensitive: Sequence[str] = (),
-    datasets: Mapping[str, Any] | None = None,
     decide_on: Sequence[str] | None = None,
     randomized: bool = False,
     tol: float | None = None,
     exact: bool = False,
     checkpoint: str | None = None,
-    reading: Mapping[str, Any] | None = None,
     watch: Callable[[object], None] | None = None,
+    **columns: Any,
 ) -> tuple[Solution, str]:
     """Find the rule for scores that are a column of tables, counted where they are."""
     from setpoint.plugin import solve
@@ -197,26 +177,20 @@ def solve_tables(
     if not goal.is_blackbox:
         why = "these tables are only counted; setpoint fit takes such goals, on one file"
         require_plain(goal, why)
-    looked_at = [score, target, weight, baseline, *sensitive, *(decide_on or ())]
-    tables = open_tables(paths, goal, datasets or {}, reading or {}, looked_at)
-    tables.check("score", score, number=True)
-    if score == target:
-        raise InputError(f"`score`: {target!r} is the target")
-    _check_columns(tables, goal, target, weight, baseline, sensitive)
+    tables = open_tables(
+        paths, goal, "score", score, target=target, decide_on=decide_on or (), **columns
+    )
     decides: Any = "auto"
     if decide_on is not None:
         none = tuple(decide_on) == ("none",) and "none" not in tables.columns
         names = () if none else columns_named("decide_on", decide_on, tables.columns, tables.name)
-        if target in names:
-            raise InputError(f"`decide_on`: {target!r} is the target")
+        refuse_target("decide_on", names, target)
         decides = sorted(names) or None
-    positive = tables.positive(target, pos_label)
     with warnings_as_notes(), engine_errors():
         found = solve(
-            goal, tables.frame, y=target, scores=score, sample_weight=weight, baseline=baseline,
-            datasets=tables.datasets or None, decide_on=decides,
-            randomized="auto" if randomized else False, pos_label=positive, tol=tol, exact=exact,
-            checkpoint=checkpoint, watch=watch,
+            goal, tables.frame, y=target, scores=score, decide_on=decides,
+            randomized="auto" if randomized else False, tol=tol, exact=exact,
+            checkpoint=checkpoint, watch=watch, **tables.asked,
         )  # fmt: skip
     go_on("the rule is that of the passes before", logging.DEBUG)
     return found, tables.name
@@ -228,43 +202,30 @@ def evaluate_tables(
     *,
     prediction: str,
     target: str,
-    pos_label: Any = None,
-    weight: str | None = None,
-    baseline: str | None = None,
-    sensitive: Sequence[str] = (),
-    datasets: Mapping[str, Any] | None = None,
-    reading: Mapping[str, Any] | None = None,
     defer_label: str = DEFER,
+    **columns: Any,
 ) -> tuple[GoalReport, str]:
     """Judge decisions that are a column of tables, counted where they are."""
     from setpoint.estimators import evaluate
 
-    path = paths[0]
     if goal.needs.measures or goal.defers:  # what each row is worth, and which are deferred
-        several = len(paths) > 1 or not (path == "-" or Path(path).is_file())
-        if several or weight is not None:
-            given = weight is not None and len(paths) == 1
-            found = "`weight` is given" if given else "there are more"
+        (path, *others), weight = paths, columns.pop("weight", None)
+        if others or weight is not None or not (path == "-" or Path(path).is_file()):
+            found = "`weight` is given" if weight is not None and not others else "there are more"
             require_plain(
                 goal, f"such goals are counted by rows of one file that count once each: {found}"
             )
+        columns.pop("sensitive", None)
         rows = pilot_of_table(
-            goal, TableFile(path, **(reading or {})), target=target, prediction=prediction,
-            pos_label=pos_label, baseline=baseline, datasets=datasets, defer_label=defer_label,
+            goal, TableFile(path, **(columns.pop("reading", None) or {})), target=target,
+            prediction=prediction, defer_label=defer_label, **columns,
         )  # fmt: skip
         with warnings_as_notes(), step("counting the rows"):
             return evaluate(goal, rows.pop("y_true"), rows.pop("y_pred"), **rows), path
-    looked_at = [target, prediction, weight, baseline, *sensitive]
-    tables = open_tables(paths, goal, datasets or {}, reading or {}, looked_at)
-    tables.check("prediction", prediction)
-    _check_columns(tables, goal, target, weight, baseline, sensitive)
-    positive = tables.positive(target, pos_label)
+    tables = open_tables(paths, goal, "prediction", prediction, target=target, **columns)
+    asked = {**tables.asked, **({} if goal.needs.baseline else {"baseline": None})}
     with warnings_as_notes(), step("counting the rows"), engine_errors():
-        report = evaluate(
-            goal, tables.frame, y_true=target, y_pred=prediction, sample_weight=weight,
-            baseline=baseline if goal.needs.baseline else None, datasets=tables.datasets or None,
-            pos_label=positive,
-        )  # fmt: skip
+        report = evaluate(goal, tables.frame, y_true=target, y_pred=prediction, **asked)
     return report, tables.name
 
 
@@ -283,8 +244,6 @@ def pilot_of_table(
     defer_label: str = DEFER,
 ) -> dict[str, Any]:
     """The rows of a table with labels and decisions, as the library takes them."""
-    from setpoint.inputs import Dataset
-
     only_one_stdin([data, *(datasets or {}).values()])
     files = check_datasets(goal, datasets or {})
     tables: dict[str | None, Table] = {None: read(data)}
@@ -292,28 +251,20 @@ def pilot_of_table(
     used = {*goal.needs.names, *goal.needs.measure_names, target, prediction}
     for one in tables.values():
         note_reading(one, used | ({baseline} if baseline is not None else set()))
-    parts = {
-        name: rows_of(one, (), goal, target, None, dataset=name, baseline=baseline)
-        for name, one in tables.items()
-    }
-    y = parts[None].y
-    assert y is not None
-    decided = {
-        name: _decisions(one, prediction, y, goal, defer_label) for name, one in tables.items()
-    }
-    sets = {
-        name: Dataset(decided[name], part.y, sensitive_features=part.groups, baseline=part.deployed)
-        for name, part in parts.items()
-        if name is not None
-    }
+    reader = RowReader(goal=goal, target=target, baseline=baseline)
+    parts = {name: reader(one, name) for name, one in tables.items()}
+    own = parts.pop(None)
+    y = np.asarray(own.y)
+    decided = {n: _decisions(one, prediction, y, goal, defer_label) for n, one in tables.items()}
     found = {*np.unique(y).tolist(), *decided[None].tolist()}
     labels = sorted(found - {DEFER} if goal.defers else found, key=str)
     pos_label = label_of(pos_label, labels, target)
     if pos_label is None:
         check_positive(labels, goal, target, tables[None].name)
+    sets = {name: replace(part, X=decided[name]) for name, part in parts.items()}
     return {
         "y_true": y, "y_pred": decided[None], "pos_label": pos_label, "datasets": sets or None,
-        **parts[None].sides(),
+        **sides(own),
     }  # fmt: skip
 
 

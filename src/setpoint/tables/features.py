@@ -227,7 +227,7 @@ def _ends(values: np.ndarray) -> tuple[float, float]:
 
 
 _ERRORS, _RATIO = 4.0, 1.2
-_NAMED = 3
+_SHOWN = 3
 
 
 def differs(share: float, n: int, before: float, n_before: float) -> bool:
@@ -261,9 +261,9 @@ def odd_rows(model: FittedModel, frame: Any, decisions: Any) -> str:
                 "where the rule was chosen"
             )
     found = odd_columns(frame, model.profile)
-    parts += found[:_NAMED]
-    if len(found) > _NAMED:
-        parts.append(f"{len(found) - _NAMED:,} more columns")
+    parts += found[:_SHOWN]
+    if len(found) > _SHOWN:
+        parts.append(f"{len(found) - _SHOWN:,} more columns")
     return "; ".join(parts)
 
 
@@ -320,7 +320,15 @@ def tumours() -> pd.DataFrame:
 # --- The model inside, by name --------------------------------------------------------------------
 
 
-LEARNERS = ("logistic", "hist-gradient-boosting", "random-forest")
+_NAMED_LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "logistic": ("sklearn.linear_model.LogisticRegression", {"max_iter": 2000}),
+    "hist-gradient-boosting": ("sklearn.ensemble.HistGradientBoostingClassifier", {}),
+    "random-forest": (
+        "sklearn.ensemble.RandomForestClassifier",
+        {"n_estimators": 200, "min_samples_leaf": 2},
+    ),
+}
+LEARNERS = tuple(_NAMED_LEARNERS)
 """The models that have a name; others are named by their class."""
 
 
@@ -332,22 +340,12 @@ def learner_for(name: str, *, seed: int = 0) -> Any:
     >>> learner_for("sklearn.naive_bayes.GaussianNB")
     GaussianNB()
     """
-    if name == "logistic":
-        from sklearn.linear_model import LogisticRegression
-
-        return LogisticRegression(max_iter=2000, random_state=seed)
-    if name == "hist-gradient-boosting":
-        from sklearn.ensemble import HistGradientBoostingClassifier
-
-        return HistGradientBoostingClassifier(random_state=seed)
-    if name == "random-forest":
-        from sklearn.ensemble import RandomForestClassifier
-
-        return RandomForestClassifier(n_estimators=200, min_samples_leaf=2, random_state=seed)
-    made = _class_of(name)
-    named = inspect.signature(made).parameters
+    path, settings = _NAMED_LEARNERS.get(name, (name, {}))
+    made = _class_of(path)
+    if "random_state" in inspect.signature(made).parameters:
+        settings = settings | {"random_state": seed}
     try:
-        return made(random_state=seed) if "random_state" in named else made()
+        return made(**settings)
     except TypeError as error:
         raise InputError(
             f"the estimator {name} cannot be made without arguments ({error}); wrap it in a class "
@@ -439,13 +437,7 @@ _NOUNS = {
 }
 
 
-def model_for(
-    frame: pd.DataFrame,
-    columns: Sequence[TableColumn],
-    estimator: str = "logistic",
-    *,
-    seed: int = 0,
-) -> Any:
+def model_for(columns: Sequence[TableColumn], estimator: str = "logistic", *, seed: int = 0) -> Any:
     """A pipeline from a frame of mixed columns with missing values to a classifier.
 
     Examples
@@ -453,12 +445,12 @@ def model_for(
     >>> import pandas as pd
     >>> X = pd.DataFrame({"age": [31, 45, None, 27], "city": ["Bonn", "Kiel", "Bonn", None]})
     >>> columns = [TableColumn("age", "number"), TableColumn("city", "category")]
-    >>> model_for(X, columns).fit(X, [0, 1, 1, 0]).predict_proba(X).shape
+    >>> model_for(columns).fit(X, [0, 1, 1, 0]).predict_proba(X).shape
     (4, 2)
     """
     from sklearn.pipeline import Pipeline
 
-    transformer = transformer_for(frame, columns, estimator)
+    transformer = transformer_for(columns, estimator)
     learner = learner_for(estimator, seed=seed)
     n_categories = sum(c.kind == "category" for c in columns)
     if estimator == "hist-gradient-boosting" and n_categories:
@@ -467,24 +459,18 @@ def model_for(
     return Pipeline([("columns", transformer), ("model", learner)])
 
 
-def transformer_for(
-    frame: pd.DataFrame, columns: Sequence[TableColumn], estimator: str = "logistic"
-) -> Any:
+def transformer_for(columns: Sequence[TableColumn], estimator: str = "logistic") -> Any:
     """From a frame of mixed columns with missing values to features.
 
     Examples
     --------
     >>> import pandas as pd
     >>> X = pd.DataFrame({"age": [31, 45, None, 27]})
-    >>> transformer_for(X, [TableColumn("age", "number")]).fit_transform(X).shape
+    >>> transformer_for([TableColumn("age", "number")]).fit_transform(X).shape
     (4, 2)
     """
     from sklearn.compose import ColumnTransformer
 
-    absent = [c.name for c in columns if c.name not in frame]
-    if not columns or absent:
-        what = f"columns of X are missing: {absent}" if absent else "there are no columns to use"
-        raise InputError(f"{what}; name columns of the table that say something of the target")
     names = {
         "categories": [c.name for c in columns if c.kind == "category"],
         "numbers": [c.name for c in columns if c.kind in ("number", "boolean")],
@@ -557,9 +543,8 @@ def described(
 
     Examples
     --------
-    >>> import pandas as pd
     >>> columns = [TableColumn("age", "number")]
-    >>> model = model_for(pd.DataFrame({"age": [31]}), columns)
+    >>> model = model_for(columns)
     >>> described(model, columns, {"id": "no values"})[1:]
     ['Left out: id (no values)']
     """
@@ -600,16 +585,12 @@ def described(
 # --- The models that race under a goal ------------------------------------------------------------
 
 
-def auto_model_for(
-    frame: pd.DataFrame, columns: Sequence[TableColumn], *, seed: int = 0
-) -> dict[str, Any]:
+def auto_model_for(columns: Sequence[TableColumn], *, seed: int = 0) -> dict[str, Any]:
     """Candidates of scikit-learn for a frame of mixed columns with missing values.
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> X = pd.DataFrame({"age": [31, 45, None, 27]})
-    >>> list(auto_model_for(X, [TableColumn("age", "number")]))
+    >>> list(auto_model_for([TableColumn("age", "number")]))
     ['logistic', 'boosting of 30 rounds', 'boosting of 120 rounds']
     """
     from sklearn.pipeline import Pipeline
@@ -619,9 +600,7 @@ def auto_model_for(
     n_codes = sum(column.kind == "category" for column in columns)
     made: dict[str, Any] = {}
     for kind in (LOGISTIC, *BOOSTING):
-        encoder = transformer_for(
-            frame, columns, "logistic" if kind.linear else "hist-gradient-boosting"
-        )
+        encoder = transformer_for(columns, "logistic" if kind.linear else "hist-gradient-boosting")
         model = kind.make(seed, 0 if kind.linear else n_codes)
         made[kind.name] = Pipeline([("columns", encoder), ("model", model)])
     return made

@@ -9,6 +9,7 @@ from contextlib import redirect_stdout
 from copy import copy
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -46,10 +47,13 @@ if TYPE_CHECKING:
     from setpoint.estimators import Explanation
     from setpoint.explorer import Explorer
     from setpoint.guarantees import Guarantee
+    from setpoint.inputs import Dataset
     from setpoint.judging import ModelComparison
     from setpoint.report import GoalReport
     from setpoint.rules import Rule
     from setpoint.search import Frontier
+    from setpoint.tables.roles import ColumnRoles, RowCounts
+    from setpoint.tables.settings import SolverChoice
 
 
 # --- A fitted model of tables ---------------------------------------------------------------------
@@ -62,17 +66,36 @@ CHECKED = 0.3
 class FittedModel:
     """A fitted classifier of tables: of paths, a :class:`TableFile`, frames or a :class:`Table`."""
 
+    # What a file holds: these, and `judge_by` where it is not the goal of the report.
     classifier: Any
     columns: tuple[TableColumn, ...]
     target: str
-    dataset_names: tuple[str, ...]
-    notes: tuple[str, ...]
-    judge_by: str | None
+    dataset_names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    judge_by: Any
     profile: Mapping[str, Sequence[Any]]
-    held_out: GoalReport | None
-    fitted_rows: int | None
+    held_out: GoalReport | None = None
+    fitted_rows: int | None = None
     source: str = ""
     """The file that it was read from."""
+
+    # What was asked for, settled before a table is read.
+    metric: Any
+    promise: Any
+    choice: SolverChoice
+    share_held_out: float = 0.25
+
+    # What is known beside it of a fit.
+    report: GoalReport
+    classes: Mapping[str, int]
+    roles: ColumnRoles
+    about: Sequence[tuple[str, list[str]]]
+    cautions: Sequence[str]
+    datasets: Mapping[str, RowCounts]
+    validation: RowCounts | None
+    name: str = ""
+    certify_on: str
+    held: Dataset | None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Self:
@@ -118,8 +141,9 @@ class FittedModel:
     @property
     def judged(self) -> GoalReport:
         """The report that decided then: on rows held out where there are some and none certify."""
-        chosen: GoalReport = self.classifier.goal_report_
-        return chosen if self.held_out is None or self.guarantee is not None else self.held_out
+        if self.held_out is None or self.guarantee is not None:
+            return self.report
+        return self.held_out
 
     @property
     def judged_on(self) -> str:
@@ -216,11 +240,7 @@ class FittedModel:
                 )
         frame = conform(table, self.columns)
         for name in values:
-            table.refuse_gaps(
-                frame[name].isna().to_numpy(),
-                f"value in column {name!r}, which the rule looks at beside the score",
-                "fill them in, or leave such rows out",
-            )
+            table.refuse_missing(frame[name], "which the rule looks at beside the score")
         return frame
 
     def goal_by(self, goal: Any = None) -> Goal:
@@ -239,17 +259,18 @@ class FittedModel:
         goal: Any,
         *,
         baseline: str | None = None,
-        datasets: Mapping[str, Any] | None = None,
-        beside: Mapping[str, str] | None = None,
+        datasets: Mapping[str, Any] | None = MappingProxyType({}),
+        looked_at: Mapping[str, str] | None = None,
         labelled: bool = True,
         deployed: bool = True,
     ) -> dict[str, Any]:
         """X, y and what belongs to them, as methods of classifiers take them."""
-        # `beside` are further columns, with who looks at them; without `deployed` there are no
-        # decisions of the deployed model, also where the goal refers to it.
+        # `looked_at` are further columns, with who looks at them; without `deployed` there are no
+        # decisions of the deployed model, also where the goal refers to it; `datasets` is None
+        # where one table is taken only.
         from setpoint.blackbox import BlackBox
         from setpoint.inputs import Deployed
-        from setpoint.tables.roles import check_threshold, find_metric_columns, rows_of
+        from setpoint.tables.roles import RowReader, check_threshold, find_metric_columns, sides
 
         metric = goal if isinstance(goal, BlackBox) else None
         goal, clf = as_goal(goal), self.classifier
@@ -257,12 +278,10 @@ class FittedModel:
             check_one_table(goal)
         files = check_datasets(goal, datasets or {})
         only_one_stdin([table, *files.values()])
-        named = Deployed.of(clf.baseline)
-        column, threshold = (None, None) if named is None else (named.column, named.threshold)
-        looked_at = {
-            **(beside or {}),
-            **dict.fromkeys(clf.goal_report_.rule.decides_on, "the rule"),
-        }
+        named = Deployed.of(clf.baseline) or Deployed(None)
+        column, threshold = named.column, named.threshold
+        looked_at = dict(looked_at or {})
+        looked_at |= dict.fromkeys(clf.goal_report_.rule.decides_on, "the rule")
         table = read(table, self.columns)
         of_metric = () if metric is None else find_metric_columns(metric, table, self.columns)
         wanted = (column if baseline is None else baseline) if deployed else None
@@ -273,40 +292,28 @@ class FittedModel:
         used |= {*goal.needs.measure_names, *looked_at, *([] if wanted is None else [wanted])}
         for one in (table, *others.values()):
             note_reading(one, used)
-
-        def prepared(table: Table, dataset: str | None = None) -> Any:
-            return rows_of(
-                table, self.columns, goal, self.target, np.asarray(clf.classes_),
-                dataset=dataset, baseline=wanted, scores=None if threshold is None else column,
-                threshold=threshold, groups=looked_at, metric_columns=of_metric,
-                labelled=labelled, deployed_apart=not deployed,
-            )  # fmt: skip
-
+        reader = RowReader(
+            goal=goal, target=self.target, columns=self.columns, classes=np.asarray(clf.classes_),
+            baseline=wanted, scores=None if threshold is None else column, threshold=threshold,
+            looking=looked_at, metric_columns=of_metric, labelled=labelled,
+            deployed_apart=not deployed,
+        )  # fmt: skip
         with step("preparing the columns"):
-            part = prepared(table)
-            sets = {name: prepared(other, name).as_dataset() for name, other in others.items()}
+            part = reader(table)
+            sets = {name: reader(other, name) for name, other in others.items()}
             if threshold is not None and wanted is not None:
-                scores = part.X[column] if part.baseline is None else part.baseline
+                scores = part.X[column] if part.baseline is None else part.baseline.source
                 check_threshold(scores, threshold, table.name)
-        return {"X": part.X, "y": part.y, "datasets": sets or None, **part.sides()}
+        return {"X": part.X, "y": part.y, "datasets": sets or None, **sides(part)}
 
     @property
     def _name(self) -> str:
         return self.source or "the model"
 
     # ------------------------------------------------------------------ what it decides
-    def predict(
-        self,
-        table: Any,
-        *,
-        keep: str | Sequence[str] = (),
-        adapt: bool = False,
-        at_most: int | Mapping[Any, int] | None = None,
-        by: str | None = None,
-    ) -> pd.DataFrame:
-        """Decisions and scores, behind the columns to keep; of `at_most` rows by the rule."""
-        columns = self.decided(table, keep=keep, adapt=adapt, at_most=at_most, by=by)
-        frame: pd.DataFrame = needed("pyarrow").table(columns).to_pandas()
+    def predict(self, table: Any, **asked: Any) -> pd.DataFrame:
+        """Decisions and scores of a table as a frame: see :meth:`decided`."""
+        frame: pd.DataFrame = needed("pyarrow").table(self.decided(table, **asked)).to_pandas()
         return frame
 
     def decided(
@@ -318,7 +325,7 @@ class FittedModel:
         at_most: int | Mapping[Any, int] | None = None,
         by: str | None = None,
     ) -> dict[str, Any]:
-        """What `predict` returns as columns of Arrow: those kept as they stood in the file."""
+        """Decisions and scores, behind the columns to keep; of `at_most` rows by the rule."""
         from setpoint.inputs import Deployed
         from setpoint.tables.features import odd_rows
 
@@ -406,8 +413,7 @@ class FittedModel:
         table: Any,
         *,
         goal: Any = None,
-        baseline: str | None = None,
-        datasets: Mapping[str, Any] | None = None,
+        **beside: Any,
     ) -> GoalReport:
         """Judge it by a table with labels."""
         from setpoint.blackbox import BlackBox
@@ -423,7 +429,7 @@ class FittedModel:
             )
         else:
             goal = self.goal_by(goal)
-        rows = self.rows(table, goal, baseline=baseline, datasets=datasets or {})
+        rows = self.rows(table, goal, **beside)
         doing = step("judging the rule")
         with warnings_as_notes() as warned, doing, redirect_stdout(sys.stderr):
             found: GoalReport = clf.evaluate(**rows, goal=as_goal(goal))
@@ -454,16 +460,14 @@ class FittedModel:
         self,
         table: Any,
         goal: Any,
-        *,
-        baseline: str | None = None,
-        datasets: Mapping[str, Any] | None = None,
+        **beside: Any,
     ) -> dict[str, Any]:
         """Labels and decisions of it, as :func:`setpoint.rows_needed` takes them."""
         from setpoint.inputs import Dataset
 
         clf = self.classifier
         goal = self.goal_by(goal)
-        rows = self.rows(table, goal, baseline=baseline, datasets=datasets or {})
+        rows = self.rows(table, goal, **beside)
         with step("deciding"), warnings_as_notes():
             sets = {
                 name: Dataset(
@@ -485,8 +489,7 @@ class FittedModel:
         *,
         vary: str | None = None,
         values: Sequence[float] | None = None,
-        baseline: str | None = None,
-        datasets: Mapping[str, Any] | None = None,
+        **beside: Any,
     ) -> Frontier:
         """The best objective as the bound of one constraint moves."""
         from setpoint.plugin import frontier
@@ -495,10 +498,7 @@ class FittedModel:
         goal = self.goal_by(self.rule_goal)
         if vary is not None:
             goal, _ = vary_of(goal, vary)
-        rows = self.rows(
-            table, goal, baseline=baseline, datasets=datasets or {},
-            deployed=bool(goal.needs.baseline),
-        )  # fmt: skip
+        rows = self.rows(table, goal, deployed=bool(goal.needs.baseline), **beside)
         with warnings_as_notes(), step("moving the bound"):
             try:
                 return frontier(self.classifier, vary=vary, values=values, **rows)
@@ -540,7 +540,7 @@ class FittedModel:
         goal = self.goal_by(goal)
 
         def rows(source: Any) -> dict[str, Any]:
-            found = self.rows(source, goal, baseline=baseline, beside=beside)
+            found = self.rows(source, goal, baseline=baseline, datasets=None, looked_at=beside)
             del found["datasets"]
             return found
 
@@ -559,8 +559,7 @@ class FittedModel:
         bounds: str | Sequence[str] = (),
         line: float | None = None,
         rule: Rule | str | None = None,
-        baseline: str | None = None,
-        datasets: Mapping[str, Any] | None = None,
+        **beside: Any,
     ) -> Self:
         """The model with another rule, not fitted again: to other bounds, a score, or a rule."""
         from setpoint.plugin import with_goal, with_rule
@@ -574,9 +573,9 @@ class FittedModel:
                 "moved by a goal; fit for another one"
             )
         goal = moved_goal(own, bounds)
-        beside = dict.fromkeys(self._looks_of(chosen), "`rule`")
+        looked_at = dict.fromkeys(self._looks_of(chosen), "`rule`")
         table = read(table, self.columns)
-        rows = self.rows(table, goal, baseline=baseline, datasets=datasets or {}, beside=beside)
+        rows = self.rows(table, goal, looked_at=looked_at, **beside)
         with warnings_as_notes(), step("moving the rule"):
             try:
                 if chosen is None:

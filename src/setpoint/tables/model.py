@@ -4,29 +4,34 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setpoint.errors import InputError, nearest
+from setpoint.errors import InputError
 from setpoint.goals import Goal, as_goal
 from setpoint.parameters import is_number
-from setpoint.tables.about import RowCounts, about_fit, noted_suspects
+from setpoint.solvers import FAMILIES
+from setpoint.tables.about import about_fit, noted_suspects
 from setpoint.tables.fitted import FittedModel
 from setpoint.tables.roles import (
     ColumnRoles,
     HoldoutSplit,
-    TableRows,
+    RowCounts,
+    RowReader,
     check_threshold,
+    counted,
     find_roles,
     hold_out,
     hold_out_with,
-    rows_of,
+    sides,
 )
 from setpoint.tables.rows import (
+    check_column,
     check_datasets,
     check_folds,
     check_positive,
@@ -38,16 +43,15 @@ from setpoint.tables.rows import (
     note_reading,
     only_one_stdin,
     read,
+    refuse_target,
     step,
     warnings_as_notes,
 )
-from setpoint.tables.settings import AUTO, SolverChoice, check_goal, choose_solver, promise_of
+from setpoint.tables.settings import AUTO, check_goal, choose_solver, promise_of
 from setpoint.tables.table import Table, TableColumn, TableError, labels_of
 
 if TYPE_CHECKING:
-    from setpoint.report import GoalReport
-    from setpoint.tables.about import RowCounts
-    from setpoint.tables.roles import ColumnRoles, TableRows
+    from setpoint.inputs import Dataset
 
 
 # --- A classifier of tables: what a model file of the shell holds ---------------------------------
@@ -123,33 +127,6 @@ class TableModel(FittedModel):
     confidence: Any = None
     judge_by: Any = None
 
-    # What was asked for, settled before a table is read.
-    metric: Any = field(init=False, repr=False)
-    promise: Any = field(init=False, repr=False)
-    choice: SolverChoice = field(init=False, repr=False)
-    share_held_out: float = field(init=False, repr=False, default=0.25)
-
-    # What a file holds: these, `target`, and `judge_by` where it is not the goal of the report.
-    classifier: Any = field(init=False, repr=False)
-    columns: tuple[TableColumn, ...] = field(init=False, repr=False)
-    dataset_names: tuple[str, ...] = field(init=False, repr=False, default=())
-    notes: tuple[str, ...] = field(init=False, repr=False, default=())
-    profile: Mapping[str, Sequence[Any]] = field(init=False, repr=False)
-    held_out: GoalReport | None = field(init=False, repr=False, default=None)
-    fitted_rows: int | None = field(init=False, repr=False, default=None)
-
-    # What is known beside it of a fit.
-    report: GoalReport = field(init=False, repr=False)
-    classes: Mapping[str, int] = field(init=False, repr=False)
-    roles: ColumnRoles = field(init=False, repr=False)
-    about: Sequence[tuple[str, list[str]]] = field(init=False, repr=False)
-    cautions: Sequence[str] = field(init=False, repr=False)
-    datasets: Mapping[str, RowCounts] = field(init=False, repr=False)
-    validation: RowCounts | None = field(init=False, repr=False)
-    name: str = field(init=False, repr=False, default="")
-    certify_on: str = field(init=False, repr=False)
-    held: TableRows | None = field(init=False, repr=False)
-
     def __post_init__(self) -> None:
         for name in ("sensitive", "drop", "decide_on", "surrogate_groups"):
             value = getattr(self, name)
@@ -199,16 +176,9 @@ class TableModel(FittedModel):
         return Deployed(self.baseline, self.baseline_threshold)
 
     @property
-    def judged(self) -> GoalReport:
-        """The report that decides: on the rows that certify, on those held out, or the other."""
-        if self.held_out is None or self.guarantee is not None:
-            return self.report
-        return self.held_out
-
-    @property
     def n_held_out(self) -> int:
         """Rows held out of the table."""
-        return 0 if self.held is None else self.held.n_rows
+        return 0 if self.held is None else len(self.held.X)
 
     @property
     def candidates(self) -> list[dict[str, Any]]:
@@ -219,73 +189,48 @@ class TableModel(FittedModel):
 # --- The classifier of the family that was asked for, and its fit ---------------------------------
 
 
-def classifier_for(asked: TableModel, roles: ColumnRoles, X: Any, pos_label: Any) -> Any:
+def classifier_for(asked: TableModel, roles: ColumnRoles, pos_label: Any) -> Any:
     """A classifier, not fitted."""
-    choice, wanted = asked.choice, asked.goal
-    common: dict[str, Any] = {
-        "solver": choice.solver, "pos_label": pos_label, "random_state": asked.random_state,
+    from setpoint.tables.features import auto_model_for, model_for, transformer_for
+
+    choice, features, seed = asked.choice, roles.features, asked.random_state
+    settings: dict[str, Any] = {
+        "goal": asked.goal, "solver": choice.solver, "pos_label": pos_label, "random_state": seed,
         "confidence": asked.promise, **choice.parameters,
     }  # fmt: skip
-    if choice.family == "plugin":
-        from setpoint.plugin import PlugInClassifier
-        from setpoint.tables.features import auto_model_for, model_for
-
-        seed = asked.random_state
-        if choice.model == AUTO:
-            model: Any = auto_model_for(X, roles.features, seed=seed)
-        else:
-            model = model_for(X, roles.features, choice.model, seed=seed)
-        decide = [c.name for c in roles.decides_on] or None
-        return PlugInClassifier(
-            model,
-            wanted,
-            sensitive_features=decide,
-            decide_on=decide,
-            baseline=asked.baseline,
-            randomized="auto" if asked.randomized else False,
-            **common,
-        )
-    from setpoint.tables.features import transformer_for
-
-    common["preprocessor"] = transformer_for(X, roles.features)
-    if choice.family == "penalty":
-        from setpoint.penalty import ExactPenaltyClassifier
-
-        return ExactPenaltyClassifier(wanted, **common)
+    if choice.family != "penalty":
+        settings["baseline"] = asked.deployed
     if choice.family == "ramp":
-        from setpoint.ramp import RampClassifier
-
-        return RampClassifier(
-            wanted, baseline=asked.deployed, randomized=asked.randomized, **common
+        settings["randomized"] = asked.randomized
+    if choice.family == "surrogates":
+        settings["surrogate_groups"] = list(roles.surrogate_groups) or None
+    if choice.trains:
+        settings["preprocessor"] = transformer_for(features)
+    else:
+        settings["estimator"] = (
+            auto_model_for(features, seed=seed)
+            if choice.model == AUTO
+            else model_for(features, choice.model, seed=seed)
         )
-    from setpoint.surrogates import AdaptiveSurrogateClassifier
-
-    groups = list(roles.surrogate_groups) or None
-    return AdaptiveSurrogateClassifier(
-        wanted, surrogate_groups=groups, baseline=asked.baseline, **common
-    )
+        decide = [c.name for c in roles.decides_on] or None
+        settings |= {"sensitive_features": decide, "decide_on": decide}
+        settings["randomized"] = "auto" if asked.randomized else False
+    made = getattr(import_module(f"setpoint.{choice.family}"), FAMILIES[choice.family])
+    return made(**settings)
 
 
 def fit_classifier(
-    classifier: Any,
-    family: str,
-    rows: TableRows,
-    datasets: Mapping[str, Any],
-    validation: TableRows | None = None,
-    certify_on: TableRows | None = None,
+    classifier: Any, family: str, rows: Dataset, more: Mapping[str, Any], certify_on: Dataset | None
 ) -> None:
     """Fit it on what its family takes."""
-    apart = {} if certify_on is None else {"certify_on": certify_on.as_dataset()}
+    apart = {} if certify_on is None else {"certify_on": certify_on}
     if family == "penalty":
         classifier.fit(rows.X, rows.y, **apart)
         return
     named = classifier.baseline
     if rows.baseline is not None:  # the column is not in X, but `evaluate` has to know its name
         classifier.set_params(baseline=None)
-    more: dict[str, Any] = {"datasets": datasets}
-    if family == "surrogates":
-        more = {"validation": None if validation is None else validation.as_dataset()}
-    classifier.fit(rows.X, rows.y, **more, **apart, **rows.sides())
+    classifier.fit(rows.X, rows.y, **more, **apart, **sides(rows))
     classifier.set_params(baseline=named)
     if getattr(classifier, "choice_", None) is not None:
         from sklearn.base import clone
@@ -320,31 +265,30 @@ class Tables:
 
 def fit_tables(model: TableModel, read: Tables) -> None:
     """Split, fit and judge."""
+    from setpoint.inputs import refers_to_positive
     from setpoint.tables.features import profile_of
 
     choice = model.choice
     with step("preparing the columns"):
         split = _Split.of(model, read)
         rows, held = split.first.fitted, (split.second or split.first).judging
-        classifier = classifier_for(model, read.roles, rows.X, split.pos_label)
+        classifier = classifier_for(model, read.roles, split.pos_label)
     if not choice.trains or (choice.family == "surrogates" and split.second is None):
         check_folds(rows.y, split.classes, read.table.name)
     model.classifier, model.roles, model.classes = classifier, read.roles, split.classes
-    model.report = _fitted(classifier, choice, split, _CHOSE if held is not None else "")
+    model.report = _fitted(model, split, rows, "" if held is None else _CHOSE)
     model.columns, model.profile = read.roles.columns, profile_of(rows.X, read.roles.columns)
-    model.fitted_rows, model.held = rows.n_rows, held
+    model.fitted_rows, model.held = len(rows.X), held
     model.held_out = None if held is None else _judged(model, read, split, held)
-    model.datasets = {
-        name: RowCounts(made.fitted.n_rows, int(made.held.sum()), made.shared)
-        for name, made in split.sets.items()
-    }
+    model.datasets = {name: made.counts for name, made in split.sets.items()}
     model.certify_on = "" if read.certify_on is None else read.certify_on.name
     model.validation = None
     if split.second is not None and read.validation is not None:
-        n = split.second.fitted.n_rows
+        n, model.name = len(split.second.fitted.X), read.validation.name
         model.validation = RowCounts(n, model.n_held_out, split.first.shared)
-        model.name = read.validation.name
-    _note_positive(model, read.goal)
+    positive = model.report.counts.positive
+    if positive is not None and model.pos_label is None and refers_to_positive(read.goal):
+        note(f"the positive class is {positive!r}; `pos_label` names another")
     model.about = about_fit(read.table, read.datasets, model, read.validation)
     model.notes = tuple(line for _, lines in model.about for line in lines)
     meant = model.judged.goal  # later months are judged by it, not by the margin on top
@@ -352,18 +296,28 @@ def fit_tables(model: TableModel, read: Tables) -> None:
     model.dataset_names = Goal.parse(model.report.goal).needs.datasets
 
 
-def _fitted(classifier: Any, choice: SolverChoice, split: _Split, chose: str) -> GoalReport:
+def _fitted(model: TableModel, split: _Split, rows: Dataset, chose: str) -> Any:
     """Fit, and the report on the rows that the rule was chosen on."""
-    from setpoint.search import INTERRUPTED
+    from setpoint.search import INTERRUPTED, StoppedError
 
-    measured = None if split.second is None else split.second.fitted
-    with step(_DOES[choice.trains]):
-        with warnings_as_notes(chose) as notes, _time_enough(), redirect_stdout(sys.stderr):
-            datasets = {name: made.fitted.as_dataset() for name, made in split.sets.items()}
-            fit_classifier(
-                classifier, choice.family, split.first.fitted, datasets, measured, split.testing
-            )
-        if choice.family == "surrogates" and any(n.startswith(INTERRUPTED) for n in notes):
+    family, classifier = model.choice.family, model.classifier
+    with step(_DOES[model.choice.trains]):
+        more: dict[str, Any] = {
+            "datasets": {name: made.fitted for name, made in split.sets.items()}
+        }
+        if family == "surrogates":
+            more = {"validation": None if split.second is None else split.second.fitted}
+        with warnings_as_notes(chose) as notes, redirect_stdout(sys.stderr):
+            try:
+                fit_classifier(classifier, family, rows, more, split.testing)
+            except StoppedError as error:
+                if error.limit is None:
+                    raise
+                raise InputError(
+                    f"{error}, before there was anything to keep; give more with `max_seconds`, or "
+                    "leave it out"
+                ) from error
+        if family == "surrogates" and any(n.startswith(INTERRUPTED) for n in notes):
             go_on(
                 f"the search was stopped after {classifier.n_evaluations_:,} evaluations of "
                 "the metric: the best found so far is kept"
@@ -371,20 +325,24 @@ def _fitted(classifier: Any, choice: SolverChoice, split: _Split, chose: str) ->
     return _with_notes(classifier.goal_report_, notes)
 
 
-def _judged(model: TableModel, read: Tables, split: _Split, held: TableRows) -> GoalReport:
+def _judged(model: TableModel, read: Tables, split: _Split, held: Dataset) -> Any:
     """The report on rows held out."""
-    sets = split.sets.items()
-    small = [_not_held(name, made.part.n_rows) for name, made in sets if made.judging is None]
-    for sentence in small:
-        note(sentence)
+    small = []
+    for name, made in split.sets.items():
+        if not made.held.any():
+            n, few, them = len(made.part.X), "and none could be held out", "them"
+            if n == 1:
+                few, them = "too few to hold some out", "it"
+            small.append(f"{name}: {counted(n)}, {few}: what is counted on {them} was trained on")
+            note(small[-1])
     with (
         warnings_as_notes() as notes,
         step("judging the rule on rows held out"),
         redirect_stdout(sys.stderr),
     ):
-        datasets = {name: (made.judging or made.fitted).as_dataset() for name, made in sets}
+        datasets = {name: made.judging or made.fitted for name, made in split.sets.items()}
         found = model.classifier.evaluate(
-            held.X, held.y, datasets=datasets, goal=read.meant, **held.sides()
+            held.X, held.y, datasets=datasets, goal=read.meant, **sides(held)
         )
     if found.counts.seen > 0.0:
         by = "" if model.test_by else ", or keep them on one side with `test_by`"
@@ -395,7 +353,7 @@ def _judged(model: TableModel, read: Tables, split: _Split, held: TableRows) -> 
     return _with_notes(found, [*small, *notes])
 
 
-def _with_notes(report: GoalReport, notes: Sequence[str]) -> GoalReport:
+def _with_notes(report: Any, notes: Sequence[str]) -> Any:
     """The report with what else was warned of."""
     return replace(report, warnings=tuple(dict.fromkeys((*report.warnings, *notes))))
 
@@ -407,13 +365,15 @@ class _Split:
     first: HoldoutSplit
     second: HoldoutSplit | None
     sets: Mapping[str, HoldoutSplit]
-    testing: TableRows | None
+    testing: Dataset | None
     classes: dict[str, int]
     pos_label: Any
 
     @classmethod
     def of(cls, asked: TableModel, read: Tables) -> _Split:
         """The tables as classifiers take them, checked and split."""
+        from setpoint.inputs import Deployed
+
         table, roles, choice, goal = read.table, read.roles, asked.choice, read.goal
         looking = {c.name: "the rule" for c in roles.decides_on}
         looking |= dict.fromkeys(roles.grouped, "`surrogate_groups`")
@@ -421,22 +381,12 @@ class _Split:
         # Where the goal is silent on the deployed model, the decisions are compared with it.
         compared = asked.share_held_out > 0 or choice.family != "penalty"
         baseline = asked.baseline if goal.needs.baseline or compared else None
-
-        def prepared(table: Table, classes: Any = None, dataset: str | None = None) -> TableRows:
-            return rows_of(
-                table, roles.columns, goal, asked.target, classes,
-                dataset=dataset, baseline=baseline, scores=scores,
-                threshold=asked.baseline_threshold, groups=looking,
-                metric_columns=roles.metric_columns,
-            )  # fmt: skip
-
-        def named(argument: str, table: Table) -> TableRows:
-            try:
-                return prepared(table, classes)
-            except TableError as error:
-                raise InputError(f"`{argument}`: {error}") from error
-
-        whole = prepared(table)
+        reader = RowReader(
+            goal=goal, target=asked.target, columns=roles.columns, baseline=baseline, scores=scores,
+            threshold=asked.baseline_threshold, looking=looking,
+            metric_columns=roles.metric_columns,
+        )  # fmt: skip
+        whole = reader(table)
         labels, counts = classes_in(whole.y, asked.target, table.name)
         if (choice.trains or choice.measures) and len(labels) > 2:
             does = "trains models" if choice.trains else "finds rules"
@@ -451,58 +401,31 @@ class _Split:
         positive = label_of(asked.pos_label, labels, asked.target)
         if positive is None:
             check_positive(labels, goal, asked.target, table.name)
-        classes = np.array(labels)
+        reader = replace(reader, classes=np.array(labels))
         if baseline is not None and scores is None:
             # A label that is not a class is refused with its line, before the read.
-            whole = replace(whole, baseline=labels_of(table, baseline, classes, deployed=True))
+            today = Deployed(labels_of(table, baseline, reader.classes, deployed=True))
+            whole = replace(whole, baseline=today)
         if scores is not None and asked.baseline_threshold is not None:
             check_threshold(whole.X[scores], asked.baseline_threshold, table.name)
-        parts = {name: prepared(other, classes, name) for name, other in read.datasets.items()}
+
+        def named(argument: str, table: Table) -> Dataset:
+            try:
+                return reader(table)
+            except TableError as error:
+                raise InputError(f"`{argument}`: {error}") from error
+
         second: HoldoutSplit | None = None
+        sets: Mapping[str, HoldoutSplit] = {}
         if read.validation is None:
+            parts = {name: reader(other, name) for name, other in read.datasets.items()}
             by = None if asked.test_by is None else table.frame[asked.test_by]
             first, sets = hold_out(whole, parts, asked, table.name, by)
         else:
             apart = named("validation", read.validation)
             first, second = hold_out_with(whole, apart, asked, read.validation.name)
-            sets = {}
         testing = None if read.certify_on is None else named("certify_on", read.certify_on)
         return cls(first, second, sets, testing, counts, positive)
-
-
-def _note_positive(model: TableModel, goal: Goal) -> None:
-    """Note which class is positive, where nobody said so and the goal refers to it."""
-    from setpoint.inputs import refers_to_positive
-
-    positive = model.report.counts.positive
-    if positive is not None and model.pos_label is None and refers_to_positive(goal):
-        note(f"the positive class is {positive!r}; `pos_label` names another")
-
-
-@contextmanager
-def _time_enough() -> Iterator[None]:
-    """Say what to do where the limit on seconds left nothing to keep."""
-    from setpoint.search import StoppedError
-
-    try:
-        yield
-    except StoppedError as error:
-        if error.limit is None:
-            raise
-        raise InputError(
-            f"{error}, before there was anything to keep; give more with `max_seconds`, or leave "
-            "it out"
-        ) from error
-
-
-def _not_held(name: str, n_rows: int) -> str:
-    """What to say of a data set of which no row is held out."""
-    if n_rows == 1:
-        return f"{name}: 1 row, too few to hold some out: what is counted on it was trained on"
-    return (
-        f"{name}: {n_rows:,} rows, and none could be held out: what is counted on them was "
-        "trained on"
-    )
 
 
 # --- From what was asked for to tables that were read and checked ---------------------------------
@@ -519,7 +442,6 @@ def settle(asked: TableModel, validation: Any, certify_on: Any) -> Goal:
     asked.promise = promise_of(goal, asked, certify_on, promised)
     asked.choice = choose_solver(
         asked.solver, own_metric=asked.metric is not None, estimator=asked.estimator,
-        randomized=asked.randomized, decide_on=asked.decide_on,
         baseline_threshold=asked.baseline_threshold, surrogate_groups=asked.surrogate_groups,
         validation=None if validation is None else True, **more,
     )  # fmt: skip
@@ -566,8 +488,9 @@ def read_tables(
         )
     kinds = (*roles.columns, *roles.metric_columns)
     others = {name: read(source, kinds) for name, source in named.items()}
-    if others:
-        roles = find_roles(whole, goal, asked, list(others.values()))
+    if asked.decide_on is None:  # only at columns that every table has
+        decide = (c for c in roles.decides_on if all(c.name in t.frame for t in others.values()))
+        roles = replace(roles, decides_on=tuple(decide))
     beside = {name: read(source, kinds) for name, source in apart.items()}
     if skip_unlabelled:
         beside = {name: labelled_rows(table, asked.target) for name, table in beside.items()}
@@ -620,6 +543,7 @@ def _check(asked: TableModel) -> None:
             "one by one: name a table whose rows certify, without `test_by`, or leave `confidence` "
             "out"
         )
+
     if asked.test_by is not None and asked.share_held_out == 0:
         raise InputError("`test_by` says which rows are held out, and `test_size=0` holds out none")
 
@@ -634,11 +558,9 @@ def _check_estimator(name: str | None) -> None:
 
 def _check_test_by(table: Table, asked: TableModel) -> None:
     """Refuse a column that is not there or is the target, and say how rows are held out."""
-    name, there = asked.test_by, list(map(str, table.frame))
-    if name not in there:
-        raise InputError(f"`test_by`: {table.name} has no column {name!r} ({nearest(name, there)})")
-    if name == asked.target:
-        raise InputError(f"`test_by`: {name!r} is the target")
+    name = str(asked.test_by)
+    check_column("`test_by`", name, table.names, table.name)
+    refuse_target("test_by", [name], asked.target)
     if table.frame[name].dtype.kind != "M":
         note(
             f"the values of column {name!r} that are held out are drawn; for the last ones to "

@@ -1,22 +1,23 @@
-"""What each column of a table is used for, according to what was asked for."""
+"""What each column of a table is used for, and its rows: to fit on, and held out."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.errors import InputError, nearest
-from setpoint.goals import Goal, Label, Other
-from setpoint.tables.rows import columns_named, note, value_named
+from setpoint.goals import Goal, Other
+from setpoint.tables.rows import check_column, columns_named, note, refuse_target, value_named
 from setpoint.tables.table import (
     Table,
     TableColumn,
     TableError,
     absent,
+    as_frame,
     conform,
     kinds_of,
     labels_of,
@@ -25,112 +26,100 @@ from setpoint.tables.table import (
 
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox
+    from setpoint.inputs import Dataset
     from setpoint.tables.model import TableModel
 
 
 # --- The rows of a table as a classifier and a goal take them -------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class TableRows:
-    """What a classifier and a goal take of one table."""
+NO_BASELINE = (
+    "the goal refers to the deployed model: name the column with its predictions with `baseline`"
+)
 
-    X: Any
-    y: NDArray[Any] | None
-    groups: Any
-    baseline: NDArray[Any] | None
+
+@dataclass(frozen=True, kw_only=True)
+class RowReader:
+    """How tables become the rows that a classifier and a goal take."""
+
+    goal: Goal
+    target: str
+    columns: Sequence[TableColumn] = ()
+    classes: NDArray[Any] | None = None
+    baseline: str | None = None
+    scores: str | None = None
     threshold: float | None = None
+    looking: Mapping[str, str] = field(default_factory=dict)
+    metric_columns: Sequence[TableColumn] = ()
+    labelled: bool = True
+    deployed_apart: bool = False
 
-    @property
-    def deployed(self) -> Any:
-        """The deployed model as classifiers take it."""
-        from setpoint.inputs import Deployed
+    def __call__(self, table: Table, dataset: str | None = None) -> Dataset:
+        """The rows of one table."""
+        from setpoint.inputs import Dataset, Deployed
 
-        return None if self.baseline is None else Deployed(self.baseline, self.threshold)
+        y, deployed, named = self._labels(table, dataset), None, self.baseline
+        needed = dataset in self.goal.needs.baseline
+        if needed and named is None and not self.deployed_apart:
+            raise InputError(NO_BASELINE)
+        if self.scores is not None:
+            scores_of(table, self.scores)
+        # Scores that are a column of X are found there by the classifier.
+        if named is not None and named != self.scores and (dataset is None or needed):
+            if self.scores is None:
+                found = labels_of(table, named, self.classes, deployed=True)
+            else:
+                found = scores_of(table, named)
+            deployed = Deployed(found, self.threshold)
+        side = self._beside(table, dataset)
+        X = conform(table, self.columns)
+        return Dataset(X, y, sensitive_features=side, baseline=deployed)
 
-    @property
-    def n_rows(self) -> int:
-        """Rows."""
-        return len(self.X)
-
-    def take(self, index: NDArray[np.int64]) -> TableRows:
-        """Some of the rows."""
-        return TableRows(
-            self.X.iloc[index],
-            None if self.y is None else self.y[index],
-            None if self.groups is None else self.groups.iloc[index],
-            None if self.baseline is None else self.baseline[index],
-            self.threshold,
+    def _labels(self, table: Table, dataset: str | None) -> NDArray[Any] | None:
+        """The labels, where there are to be some."""
+        if dataset is None or dataset in self.goal.needs.labels:
+            return labels_of(table, self.target, self.classes) if self.labelled else None
+        if self.target not in table.frame:
+            return None
+        if not table.frame[self.target].isna().all():
+            return labels_of(table, self.target, self.classes)
+        note(
+            f"{table.name}: column {self.target!r} is empty, so its rows have no labels; the goal "
+            f"needs none of {dataset}"
         )
+        return None
 
-    def sides(self) -> dict[str, Any]:
-        """What goes beside X and y to the classifier."""
-        return {"sensitive_features": self.groups, "baseline": self.deployed}
-
-    def as_dataset(self) -> Any:
-        """The part as a further data set."""
-        from setpoint.inputs import Dataset
-
-        return Dataset(self.X, self.y, sensitive_features=self.groups, baseline=self.deployed)
-
-
-def rows_of(
-    table: Table,
-    columns: Sequence[TableColumn],
-    goal: Goal,
-    target: str,
-    classes: NDArray[Any] | None,
-    *,
-    dataset: str | None = None,
-    baseline: str | None = None,
-    scores: str | None = None,
-    threshold: float | None = None,
-    groups: Mapping[str, str] | None = None,
-    metric_columns: Sequence[TableColumn] = (),
-    labelled: bool = True,
-    deployed_apart: bool = False,
-) -> TableRows:
-    """A table as the classifier and the goal take it."""
-    needs = goal.needs
-    y = None
-    if dataset is None or dataset in needs.labels:
-        y = labels_of(table, target, classes) if labelled else None
-    elif target in table.frame:
-        if table.frame[target].isna().all():
-            note(
-                f"{table.name}: column {target!r} is empty, so its rows have no labels; the goal "
-                f"needs none of {dataset}"
-            )
-        else:
-            y = labels_of(table, target, classes)
-    deployed = None
-    if dataset in needs.baseline and baseline is None and not deployed_apart:
-        raise InputError(
-            "the goal refers to the deployed model: name the column with its predictions with "
-            "`baseline`"
-        )
-    if scores is not None:
-        scores_of(table, scores)
-    if baseline is not None and (dataset is None or dataset in needs.baseline):
-        if scores is None:
-            deployed = labels_of(table, baseline, classes, deployed=True)
-        elif baseline != scores:  # else the classifier finds them in X
-            deployed = scores_of(table, baseline)
-    looking = {**(groups or {}), **dict.fromkeys(needs.columns.get(dataset, {}), "the goal")}
-    names = sorted(looking)
-    known = {c.name: c for c in (*metric_columns, *columns)}
-    wanted = [known.get(name) or kind_by_goal(name, goal, table) for name in names]
-    wanted += [c for c in metric_columns if c.name not in looking]
-    wanted += [c for c in values_of(table, goal, dataset) if c not in wanted]
-    side = conform(table, wanted) if wanted else None
-    if side is not None:
+    def _beside(self, table: Table, dataset: str | None) -> Any:
+        """The columns that the goal, the rule or a metric looks at."""
+        of_goal = self.goal.needs.columns.get(dataset, {})
+        looking = {**self.looking, **dict.fromkeys(of_goal, "the goal")}
+        known = {c.name: c for c in (*self.metric_columns, *self.columns)}
+        wanted = [known.get(n) or kind_by_goal(n, self.goal, table) for n in sorted(looking)]
+        wanted += [c for c in self.metric_columns if c.name not in looking]
+        wanted += [c for c in values_of(table, self.goal, dataset) if c not in wanted]
+        if not wanted:
+            return None
+        side = conform(table, wanted)
         for name, who in sorted(looking.items()):  # the library has no file to name
-            table.refuse_gaps(
-                side[name].isna().to_numpy(),
-                f"value in column {name!r}, which {who} looks at",
-                "fill them in, or leave such rows out",
-            )
-    return TableRows(conform(table, columns), y, side, deployed, threshold)
+            table.refuse_missing(side[name], f"which {who} looks at")
+        return side
+
+
+def sides(rows: Dataset) -> dict[str, Any]:
+    """What goes beside X and y to a classifier."""
+    return {"sensitive_features": rows.sensitive_features, "baseline": rows.baseline}
+
+
+def taken(rows: Dataset, index: NDArray[Any]) -> Dataset:
+    """Some of the rows."""
+    groups, old = rows.sensitive_features, rows.baseline
+    return replace(
+        rows,
+        X=rows.X.iloc[index],
+        y=None if rows.y is None else rows.y[index],
+        sensitive_features=None if groups is None else groups.iloc[index],
+        baseline=None if old is None else replace(old, source=old.source[index]),
+    )
 
 
 def check_threshold(scores: Any, threshold: float, name: str) -> None:
@@ -148,42 +137,15 @@ def kind_by_goal(name: str, goal: Goal, table: Table) -> TableColumn:
     """The kind of a column that the goal looks at: text where the goal writes text."""
     if name not in table.frame:
         raise TableError(absent(table, [name]))
-    values = {v for v in _values_of(name, goal) if not isinstance(v, Other)}
+    written = [v for m in goal.metrics for column, v in m.population.where if column == name]
+    values = {v for v in written if not isinstance(v, Other)}
     if values and all(isinstance(v, str) for v in values):
         return TableColumn(name, "category")
     return kinds_of(table.frame[[name]])[0]
 
 
-def _values_of(name: str, goal: Goal) -> list[Label | Other]:
-    return [value for m in goal.metrics for column, value in m.population.where if column == name]
-
-
-# --- Columns of numbers that a goal counts rows by, such as amounts -------------------------------
-
-
-def check_values(
-    table: Table, goal: Goal, target: str, dropped: Collection[str]
-) -> tuple[TableColumn, ...]:
-    """The columns by which a goal counts the rows that the model is fitted on."""
-    there = [str(name) for name in table.frame]
-    for name in goal.needs.measures.get(None, {}):
-        if name not in there:
-            raise InputError(
-                f"the goal counts rows by the column {name!r}, and {table.name} has none "
-                f"({nearest(name, there)})"
-            )
-        if name == target:
-            raise InputError(f"the goal counts rows by {name!r}, and that is the target")
-        if name in dropped:
-            raise InputError(
-                f"`drop`: the goal counts rows by {name!r}; name it with `sensitive` to keep it "
-                "from the model, and `decide_on=none` keeps the rule from looking at it"
-            )
-    return values_of(table, goal)
-
-
 def values_of(table: Table, goal: Goal, dataset: str | None = None) -> tuple[TableColumn, ...]:
-    """The columns by which a goal counts the rows of a table, checked.
+    """The columns of numbers, such as amounts, by which a goal counts the rows, checked.
 
     Examples
     --------
@@ -199,26 +161,20 @@ def values_of(table: Table, goal: Goal, dataset: str | None = None) -> tuple[Tab
     setpoint.tables.table.TableError: a.csv: column 'amount', row 2: -2 is below 0, and the \
 goal weighs rows by it
     """
-    out = []
-    for name, weighs in goal.needs.measures.get(dataset, {}).items():
+    measures = goal.needs.measures.get(dataset, {})
+    for name, weighs in measures.items():
         if name not in table.frame:
             raise TableError(f"{absent(table, [name])}; the goal counts rows by it")
         why = "and the goal counts rows by it; write plain numbers, without units"
-        numbers = table.read(name, "number", why)
-        table.refuse_gaps(
-            numbers.is_null().to_numpy(),
-            f"value in column {name!r}, which the goal counts rows by",
-            "fill them in, or leave such rows out",
-        )
-        values = numbers.to_numpy()
+        values = as_frame({name: table.read(name, "number", why)})[name]
+        table.refuse_missing(values, "which the goal counts rows by")
         if weighs and len(values) and values.min() < 0:
             row = int((values < 0).argmax())
             raise TableError(
                 f"{table.name}: column {name!r}, {table.place(row)}: {values[row]:g} is below 0, "
                 "and the goal weighs rows by it"
             )
-        out.append(TableColumn(name, "number"))
-    return tuple(out)
+    return tuple(TableColumn(name, "number") for name in measures)
 
 
 # --- What each column of a table is used for, according to what was asked for ---------------------
@@ -234,29 +190,20 @@ class ColumnRoles:
     left_out: Mapping[str, str]
     scores: TableColumn | None = None
     metric_columns: tuple[TableColumn, ...] = ()
-    surrogate_groups: tuple[str | dict[str, Any], ...] = ()
+    surrogate_groups: tuple[dict[str, Any] | str, ...] = ()
 
     @property
     def grouped(self) -> tuple[str, ...]:
         """The columns of the surrogates' groups."""
-        return tuple(
-            dict.fromkeys(
-                name
-                for one in self.surrogate_groups
-                for name in ([one] if isinstance(one, str) else one)
-            )
-        )
+        groups = self.surrogate_groups
+        return tuple(dict.fromkeys(n for g in groups for n in ([g] if isinstance(g, str) else g)))
 
     @property
     def used(self) -> set[str]:
         """The columns in use, or that would be if they were not constant."""
         looked_at = {c.name for c in (*self.columns, *self.metric_columns)}
-        return {*self.hidden_in_use, *looked_at, *self.grouped, *self.left_out}
-
-    @property
-    def hidden_in_use(self) -> list[str]:
-        """The target, and what the goal or the rule looks at though the model does not."""
-        return [name for name, why in self.hidden.items() if why != "dropped"]
+        apart = {name for name, why in self.hidden.items() if why != "dropped"}
+        return {*apart, *looked_at, *self.grouped, *self.left_out}
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:
@@ -266,66 +213,66 @@ class ColumnRoles:
         return self.features + tuple(c for c in more if c.name not in own)
 
 
-def find_roles(
-    table: Table, goal: Goal, asked: TableModel, others: Sequence[Table] = ()
-) -> ColumnRoles:
+def find_roles(table: Table, goal: Goal, asked: TableModel) -> ColumnRoles:
     """What each column is used for."""
     from setpoint.tables.features import unusable
 
-    there = [str(name) for name in table.frame]
-    target = asked.target
-    if target not in there:
-        raise InputError(f"`target`: {table.name} has no column {target!r} "
-                           f"({nearest(target, there)})")  # fmt: skip
+    there, target, needs = table.names, asked.target, goal.needs
+    check_column("`target`", target, there, table.name)
     sensitive = columns_named("sensitive", asked.sensitive, there, table.name)
     dropped = columns_named("drop", asked.drop, there, table.name)
-    for name in goal.needs.columns.get(None, {}):
-        if name not in there:
-            raise InputError(
-                f"the goal refers to the column {name!r}, and {table.name} has none "
-                f"({nearest(name, there)})"
-            )
-    values = {c.name: c for c in check_values(table, goal, target, dropped)}
-    hidden = {target: "the target"}
-    scores = None
+    for name in needs.columns.get(None, {}):
+        check_column("the goal refers to", name, there, table.name)
+    _check_values(table, goal, target, dropped)
+    values = {c.name: c for c in values_of(table, goal)}
+    hidden, scores = {target: "the target"}, None
     if asked.baseline is not None:
         columns_named("baseline", [asked.baseline], there, table.name)
+        refuse_target("baseline", [asked.baseline], target)
         if asked.baseline_threshold is None:
             hidden[asked.baseline] = "what the deployed model says"
         else:
-            scores = _scores(table, asked, {*dropped, *sensitive, *goal.needs.names})
-    of_goal = [name for name in goal.needs.names if name in there]
+            scores = _scores(table, asked.baseline, {*dropped, *sensitive, *needs.names})
+    of_goal = [name for name in needs.names if name in there]
     hidden |= {name: "sensitive" for name in (*sensitive, *of_goal) if name not in hidden}
-    for argument, names in (("drop", dropped), ("sensitive", sensitive)):
-        if target in names:
-            raise InputError(f"`{argument}`: {target!r} is the target")
+    refuse_target("drop", dropped, target)
+    refuse_target("sensitive", sensitive, target)
     for name in dropped:
-        if name in goal.needs.names:
+        if name in needs.names:
             raise InputError(
                 f"`drop`: the goal refers to {name!r}, which the model is not shown anyway; "
                 "`decide_on=none` keeps the rule from looking at it"
             )
-    for name in goal.needs.columns.get(None, {}):
-        if name == target:
-            raise InputError(f"the goal compares groups of {name!r}, and that is the target")
-    decide = _decide_on(table, goal, asked, others)
-    for argument, used in {"decide_on": decide, "baseline": (asked.baseline,)}.items():
-        if target in used:
-            raise InputError(f"`{argument}`: {target!r} is the target")
+    if target in needs.columns.get(None, {}):
+        raise InputError(f"the goal compares groups of {target!r}, and that is the target")
+    decide = _decide_on(table, goal, asked)
+    refuse_target("decide_on", decide, target)
     hidden |= {name: "dropped" for name in dropped if name not in hidden}
     apart = {*hidden, *([] if scores is None else [scores.name])}
     candidates = kinds_of(table.frame[[name for name in there if name not in apart]])
     left_out = unusable(table.frame, candidates)
-    features = tuple(c for c in candidates if c.name not in left_out)
+    features = tuple(values.get(c.name, c) for c in candidates if c.name not in left_out)
     if not features:
         reasons = ", ".join(f"{name} ({why})" for name, why in (*hidden.items(), *left_out.items()))
         raise InputError(f"{table.name} has no column for the model to look at: {reasons}")
-    features = tuple(values.get(c.name, c) for c in features)
     kinds = values | {c.name: c for c in features}
     decides_on = tuple(kinds.get(name) or kind_by_goal(name, goal, table) for name in decide)
     metric_columns = () if asked.metric is None else find_metric_columns(asked.metric, table)
-    groups = _surrogate_groups(table, asked)
+    groups = _surrogate_groups(table, asked.surrogate_groups)
     return ColumnRoles(features, decides_on, hidden, left_out, scores, metric_columns, groups)
+
+
+def _check_values(table: Table, goal: Goal, target: str, dropped: Collection[str]) -> None:
+    """Refuse columns by which a goal cannot count the rows that a model is fitted on."""
+    for name in goal.needs.measures.get(None, {}):
+        check_column("the goal counts rows by", name, table.names, table.name)
+        if name == target:
+            raise InputError(f"the goal counts rows by {name!r}, and that is the target")
+        if name in dropped:
+            raise InputError(
+                f"`drop`: the goal counts rows by {name!r}; name it with `sensitive` to keep it "
+                "from the model, and `decide_on=none` keeps the rule from looking at it"
+            )
 
 
 def find_metric_columns(
@@ -334,11 +281,7 @@ def find_metric_columns(
     """The columns that a metric asks for."""
     kinds = {c.name: c for c in known}
     for name in metric.columns:
-        if name not in table.frame:
-            raise InputError(
-                f"the metric {metric.name} takes the column {name!r}, and {table.name} has none "
-                f"({nearest(name, map(str, table.frame))})"
-            )
+        check_column(f"the metric {metric.name} takes", name, table.names, table.name)
         n = int(table.frame[name].isna().sum())
         if n:
             note(
@@ -348,28 +291,25 @@ def find_metric_columns(
     return tuple(kinds.get(n) or kinds_of(table.frame[[n]])[0] for n in metric.columns)
 
 
-def _surrogate_groups(table: Table, asked: TableModel) -> tuple[str | dict[str, Any], ...]:
+def _surrogate_groups(table: Table, asked: Sequence[str]) -> tuple[str | dict[str, Any], ...]:
     """Columns, and values of columns as the table has them."""
     from setpoint.inputs import MOST_LEVELS
 
-    option = "surrogate_groups"
-    there = [str(name) for name in table.frame]
-    out: list[str | dict[str, Any]] = []
-    for text in asked.surrogate_groups:
+    option, out = "surrogate_groups", list[str | dict[str, Any]]()
+    for text in asked:
         name, equals, value = text.partition("=")
-        if text in there or not equals:
-            for column in columns_named(option, [text], there, table.name):
+        if text in table.names or not equals:
+            for column in columns_named(option, [text], table.names, table.name):
                 n = table.frame[column].nunique()
                 if n > MOST_LEVELS:
                     raise InputError(
                         f"`{option}`: column {column!r} of {table.name} has {n:,} different "
-                        "values, "
-                        f"{MOST_LEVELS} at most; join some, or name one of them as {column}=VALUE"
+                        f"values, {MOST_LEVELS} at most; join some, or name one of them as "
+                        f"{column}=VALUE"
                     )
                 out.append(column)
             continue
-        if name not in there:
-            columns_named(option, [name.replace(",", " ")], there, table.name)
+        check_column(f"`{option}`", name, table.names, table.name)
         values = conform(table, kinds_of(table.frame[[name]]))[name].dropna().unique().tolist()
         found = value_named(value, values)
         if found is None:
@@ -381,13 +321,9 @@ def _surrogate_groups(table: Table, asked: TableModel) -> tuple[str | dict[str, 
     return tuple(out)
 
 
-def _scores(table: Table, asked: TableModel, taken: Collection[str]) -> TableColumn:
+def _scores(table: Table, name: str, others: Collection[str]) -> TableColumn:
     """The column of the deployed model's scores."""
-    name = asked.baseline
-    assert name is not None
-    if name == asked.target:
-        raise InputError(f"`baseline`: {name!r} is the target")
-    if name in taken:
+    if name in others:
         raise InputError(
             f"`baseline_threshold`: the column {name!r} holds the deployed model's scores, and "
             "the model takes them as a feature; do not name it in the goal, `drop` or "
@@ -402,21 +338,15 @@ def _scores(table: Table, asked: TableModel, taken: Collection[str]) -> TableCol
     return column
 
 
-def _decide_on(
-    table: Table, goal: Goal, asked: TableModel, others: Sequence[Table]
-) -> tuple[str, ...]:
-    """The columns that the rule may look at; they have to be in every table."""
-    if asked.choice.trains:
+def _decide_on(table: Table, goal: Goal, asked: TableModel) -> tuple[str, ...]:
+    """The columns that the rule may look at."""
+    if asked.choice.trains or (asked.decide_on == ("none",) and "none" not in table.names):
         return ()
-    if asked.decide_on is None:
-        # Where rows of other data sets count, the rule looks at no numbers.
-        numbers = () if goal.needs.datasets else goal.needs.measures.get(None, {})
-        wanted = sorted({*goal.needs.columns.get(None, {}), *numbers})
-        return tuple(name for name in wanted if all(name in t.frame for t in others))
-    there = [str(name) for name in table.frame]
-    if asked.decide_on == ("none",) and "none" not in there:
-        return ()
-    return tuple(sorted(columns_named("decide_on", asked.decide_on, there, table.name)))
+    if asked.decide_on is not None:
+        return tuple(sorted(columns_named("decide_on", asked.decide_on, table.names, table.name)))
+    # Where rows of other data sets count, the rule looks at no numbers.
+    numbers = () if goal.needs.datasets else goal.needs.measures.get(None, {})
+    return tuple(sorted({*goal.needs.columns.get(None, {}), *numbers}))
 
 
 # --- Rows to fit on and rows held out -------------------------------------------------------------
@@ -426,34 +356,49 @@ _MANY = 20
 """Different numbers that make a class improbable."""
 
 
+@dataclass(frozen=True)
+class RowCounts:
+    """How many rows a data set has."""
+
+    fitted: int
+    held_out: int
+    shared: int = 0
+
+
 @dataclass(eq=False)
 class HoldoutSplit:
     """A table in two."""
 
-    part: TableRows
+    part: Dataset
     held: NDArray[np.bool_]
     shared: int = 0
 
     @property
-    def fitted(self) -> TableRows:
+    def fitted(self) -> Dataset:
         """The rows to fit on."""
-        return self.part.take((~self.held).nonzero()[0]) if self.held.any() else self.part
+        return taken(self.part, (~self.held).nonzero()[0]) if self.held.any() else self.part
 
     @property
-    def judging(self) -> TableRows | None:
+    def judging(self) -> Dataset | None:
         """The rows held out; None where there are none."""
-        return self.part.take(self.held.nonzero()[0]) if self.held.any() else None
+        return taken(self.part, self.held.nonzero()[0]) if self.held.any() else None
+
+    @property
+    def counts(self) -> RowCounts:
+        """How many rows are where."""
+        n = int(self.held.sum())
+        return RowCounts(len(self.held) - n, n, self.shared)
 
 
 def hold_out(
-    whole: TableRows,
-    parts: Mapping[str, TableRows],
+    whole: Dataset,
+    parts: Mapping[str, Dataset],
     asked: TableModel,
     name: str,
     by: Any = None,
 ) -> tuple[HoldoutSplit, dict[str, HoldoutSplit]]:
     """A table and the further data sets, each in two."""
-    held = _drawn(whole.y, whole.n_rows, asked, name) if by is None else held_by(by, asked)
+    held = _drawn(whole.y, len(whole.X), asked, name) if by is None else held_by(by, asked)
     first = HoldoutSplit(whole, held)
     out: dict[str, HoldoutSplit] = {}
     for dataset, part in parts.items():
@@ -466,7 +411,7 @@ def hold_out(
             elif asked.share_held_out == 0:
                 side = "what is counted on them was trained on"
             note(
-                f"{dataset}: {made.shared:,} of its {counted(part.n_rows)} are rows of "
+                f"{dataset}: {made.shared:,} of its {counted(len(part.X))} are rows of "
                 f"{' or '.join(among)} too, {side}"
             )
         out[dataset] = made
@@ -507,10 +452,10 @@ def held_by(by: Any, asked: TableModel) -> NDArray[np.bool_]:
 
 
 def hold_out_with(
-    whole: TableRows, validation: TableRows, asked: TableModel, name: str
+    whole: Dataset, validation: Dataset, asked: TableModel, name: str
 ) -> tuple[HoldoutSplit, HoldoutSplit]:
     """A table to train on, and the one that a metric is measured on, each in two."""
-    second = HoldoutSplit(validation, _drawn(validation.y, validation.n_rows, asked, name))
+    second = HoldoutSplit(validation, _drawn(validation.y, len(validation.X), asked, name))
     twin = _twins(whole, validation)
     held = (twin >= 0) & second.held[twin]
     if held.all():
@@ -524,11 +469,11 @@ def hold_out_with(
 
 
 def _beside(
-    part: TableRows, earlier: Mapping[str, HoldoutSplit], asked: TableModel
+    part: Dataset, earlier: Mapping[str, HoldoutSplit], asked: TableModel
 ) -> tuple[HoldoutSplit, list[str]]:
     """A data set in two, and the names of the tables that share rows with it."""
-    held = np.zeros(part.n_rows, dtype=bool)
-    left = np.ones(part.n_rows, dtype=bool)
+    held = np.zeros(len(part.X), dtype=bool)
+    left = np.ones(len(part.X), dtype=bool)
     among = []
     twins = {name: _twins(part, other.part) for name, other in earlier.items()}
     for name, twin in twins.items():
@@ -582,11 +527,11 @@ def _drawn(y: Any, n_rows: int, asked: TableModel, name: str | None) -> NDArray[
     return held
 
 
-def _twins(part: TableRows, other: TableRows) -> NDArray[np.int64]:
+def _twins(part: Dataset, other: Dataset) -> NDArray[np.int64]:
     """For each row the same one in another table; -1 where it has none."""
     import pandas as pd
 
-    out = np.full(part.n_rows, -1, dtype=np.int64)
+    out = np.full(len(part.X), -1, dtype=np.int64)
     labels = part.y is not None and other.y is not None
     for with_labels in (True, False) if labels else (False,):
         mine, theirs = (_keys(a, b, with_labels) for a, b in ((part, other), (other, part)))
@@ -598,14 +543,18 @@ def _twins(part: TableRows, other: TableRows) -> NDArray[np.int64]:
     return out
 
 
-def _keys(part: TableRows, other: TableRows, with_labels: bool) -> NDArray[np.uint64]:
+def _keys(part: Dataset, other: Dataset, with_labels: bool) -> NDArray[np.uint64]:
     """A number for each row, the same for the same rows."""
     import pandas as pd
 
     columns = [part.X[name] for name in part.X]
-    if part.groups is not None and other.groups is not None:
-        names = [name for name in part.groups if name in other.groups and name not in part.X]
-        columns += [part.groups[name] for name in sorted(names)]
+    if part.sensitive_features is not None and other.sensitive_features is not None:
+        names = [
+            name
+            for name in part.sensitive_features
+            if name in other.sensitive_features and name not in part.X
+        ]
+        columns += [part.sensitive_features[name] for name in sorted(names)]
     plain = {str(i): _plain(column) for i, column in enumerate(columns)}
     if with_labels:
         plain["y"] = np.asarray(part.y).astype(str).astype(object)

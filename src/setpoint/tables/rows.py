@@ -229,12 +229,24 @@ def columns_named(
     found: dict[str, None] = {}
     for value in values:
         for name in [value] if value in there else [v.strip() for v in value.split(",")]:
-            if name not in there:
-                raise InputError(
-                    f"`{argument}`: {table} has no column {name!r} ({nearest(name, there)})"
-                )
+            check_column(f"`{argument}`", name, there, table)
             found[name] = None
     return tuple(found)
+
+
+def check_column(asked: str, name: str, there: Collection[str], table: str) -> None:
+    """Refuse a column that is not there; who asks is an argument, or a goal with its verb."""
+    if name not in there:
+        said = f"{asked} the column {name!r}, and {table} has none"
+        if asked.startswith("`"):
+            said = f"{asked}: {table} has no column {name!r}"
+        raise InputError(f"{said} ({nearest(name, there)})")
+
+
+def refuse_target(argument: str, names: Collection[str | None], target: str) -> None:
+    """Refuse the target where columns for another use are named."""
+    if target in names:
+        raise InputError(f"`{argument}`: {target!r} is the target")
 
 
 # --- The classes of a target, and values as they are written in a text ----------------------------

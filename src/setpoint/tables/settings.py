@@ -105,8 +105,6 @@ def choose_solver(
     *,
     own_metric: bool = False,
     estimator: str | None = None,
-    randomized: bool = False,
-    decide_on: Sequence[str] | None = None,
     **settings: Any,
 ) -> SolverChoice:
     """A solver with what is set for it, where that fits together.
@@ -123,7 +121,6 @@ def choose_solver(
         raise InputError(f"`solver`: there is no {solver!r} ({nearest(solver, SOLVERS)})")
     if own_metric and solver == "auto":
         solver = "adaptive-surrogates" if estimator is None else "post-shift"
-    family = SOLVERS[solver].family
     given = {name: value for name, value in settings.items() if value not in (None, ())}
     choice = SolverChoice(solver, estimator or ("logistic" if own_metric else DEFAULT))
     if own_metric and estimator == AUTO:
@@ -138,35 +135,20 @@ def choose_solver(
         )
     for name in filter(given.__contains__, _TAKEN_BY):
         _check_taken(name, choice)
-    if randomized and (family in ("penalty", "surrogates") or choice.measures):
-        rule = "finds rules" if family == "plugin" else "trains one model with one threshold"
-        raise InputError(
-            f"`randomized`: `solver={solver}` {rule}, which decide{'s' * (family != 'plugin')} "
-            "nothing by chance; leave it out"
-        )
     if "surrogates" in given:
         given["surrogates"] = _surrogates(given["surrogates"])
     if choice.trains:
         if estimator is not None:
-            model = "it is a linear one" if family == "ramp" else "`module` says which model"
+            model = "it is a linear one" if choice.family == "ramp" else "`module` says which model"
             raise InputError(
                 "`estimator` is for solvers that find a rule for the scores of a model, and "
                 f"`solver={solver}` trains the model itself: leave out `estimator` ({model}), or "
                 "`solver`"
             )
-        if decide_on:
-            raise InputError(
-                f"`decide_on`: the rule of `solver={solver}` looks at the score alone; leave it out"
-            )
         if given.get("module") == "mlp":
             require_packages("`module=mlp`", "torch", "torch", "safetensors")
         if "checkpoint" in given:
             require_packages("`checkpoint`", "torch", "safetensors")
-    elif "evaluations" in given and not own_metric:
-        raise InputError(
-            "`evaluations`: a goal with a formula is counted at every cut-off in one pass, so "
-            "there is nothing to save; leave it out"
-        )
     return SolverChoice(solver, None if choice.trains else choice.estimator, _parameters(given))
 
 
@@ -176,11 +158,6 @@ def check_goal(goal: Goal, choice: SolverChoice) -> None:
     if choice.trains:
         require_plain(goal, "a model is trained on decided rows that count once each; setpoint fit "
                             "takes such goals, after training")  # fmt: skip
-    if "response" in choice.parameters and not goal.defers:
-        raise InputError(
-            "`defer_label` is what is written for a row that is deferred, and by the goal no rule "
-            "defers any; leave it out"
-        )
     if choice.family == "penalty" and (needs.names or needs.datasets or needs.baseline):
         from setpoint.penalty import Tradeoff
 

@@ -358,6 +358,11 @@ class Table:
     unit: str = field(default="row", repr=False)
     kinds: Mapping[str, Kind] = field(default_factory=dict, repr=False)
 
+    @property
+    def names(self) -> list[str]:
+        """The names of its columns."""
+        return list(map(str, self.frame))
+
     def place(self, row: int) -> str:
         """Where a row is in the file: its line, or its number counted from 1."""
         return f"{self.unit} {row + 1 if self.lines is None else int(self.lines[row])}"
@@ -388,6 +393,11 @@ class Table:
             rows, first = ("1 row has", "") if n == 1 else (f"{n:,} rows have", "the first ")
             place = self.place(int(gone.argmax()))
             raise TableError(f"{self.name}: {rows} no {what}, {first}in {place}; {remedy}")
+
+    def refuse_missing(self, values: pd.Series[Any], why: str) -> None:
+        """Refuse rows without a value in a column, and say why they need one."""
+        what = f"value in column {values.name!r}, {why}"
+        self.refuse_gaps(values.isna().to_numpy(), what, "fill them in, or leave such rows out")
 
     def refuse_infinite(self, columns: Mapping[str, Any]) -> None:
         """Refuse infinite numbers in Arrow columns of these rows: no model takes them."""
