@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from setpoint.counts import BinCounts
+from sources.reference import count_rows
 
 
 def rows(seed, n=300):
@@ -20,7 +21,7 @@ def rows(seed, n=300):
 def counted(r, index=slice(None), weighted=True):
     columns = [(["a", "b", None], r["group"][index]), ([0, 1], r["label"][index])]
     weight = r["weight"][index] if weighted else None
-    return BinCounts.of_rows(columns, r["bin"][index], r["score"][index], weight, 2.0**20)
+    return count_rows(columns, r["bin"][index], r["score"][index], weight, 2.0**20)
 
 
 def canonical(counts):
@@ -77,8 +78,8 @@ def test_a_line_holds_what_its_rows_do():
 
 
 def test_levels_of_other_types_stay_apart():
-    one = BinCounts.of_rows([([1], np.zeros(2, int))], np.zeros(2, int), None)
-    two = BinCounts.of_rows([([True], np.zeros(3, int))], np.zeros(3, int), None)
+    one = count_rows([([1], np.zeros(2, int))], np.zeros(2, int), None)
+    two = count_rows([([True], np.zeros(3, int))], np.zeros(3, int), None)
     both = BinCounts.merge([one, two])
     assert both.rows.tolist() == [2, 3]
     assert [type(v) for v in both.levels[0]] == [int, bool]

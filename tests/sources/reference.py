@@ -117,7 +117,7 @@ class ArraySource(Source):
         if by.weight is not None:
             w = np.where(fault == 0, weight, 0.0)[keep]
         columns = [(lv, c[keep]) for lv, c in zip(levels, codes, strict=True)]
-        counted = BinCounts.of_rows(columns, bins[keep], scores[keep], w, 2.0**by.q)
+        counted = count_rows(columns, bins[keep], scores[keep], w, 2.0**by.q)
         return counted
 
 
@@ -155,3 +155,22 @@ def _among(value, only, kind):
         if fits and own == value:
             return own
     return Rest.REST
+
+
+def count_rows(columns, bins, scores, weight=None, scale=1.0):
+    """Count rows in memory: the reference that engines are compared with."""
+    n = len(bins)
+    ones = np.ones(n, np.int64)
+    w = np.ones(n) if weight is None else weight
+    whole = ones if weight is None else _whole(w * scale)
+    squares = ones if weight is None else _whole(w * w * scale)
+    score = np.zeros(n) if scores is None else scores + 0.0
+    off = np.zeros(n, bool) if weight is None else np.floor(w * scale) != w * scale
+    codes = np.array([c for _, c in columns], np.int64).reshape(len(columns), n)
+    levels = tuple(list(levels) for levels, _ in columns)
+    return BinCounts(levels, codes, bins, ones, whole, squares, score, score, w, w, off).grouped()
+
+
+def _whole(values):
+    """The nearest integers; halves upwards, for the rounding of engines differs."""
+    return np.minimum(np.floor(values + 0.5), 2**62).astype(np.int64)

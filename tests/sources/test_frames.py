@@ -15,14 +15,12 @@ from setpoint.sources import (
     Key,
     Rest,
     RowFilter,
-    Source,
     TooManyLinesError,
     engines,
     is_lazy,
     source_of,
 )
 from setpoint.sources import source as sources_of_rows
-from setpoint.sources.engines import DuckDB
 from sources.reference import ArraySource, canonical
 
 N = 600
@@ -239,16 +237,6 @@ class TestThresholds:
                 ends = (got.low[good], got.high[good])
                 low, high = (np.searchsorted(some, end, side="right") for end in ends)
                 assert np.array_equal(low, high)
-
-
-class TestBatches:
-    def test_the_rows_of_duckdb_are_what_it_counts(self, sources):
-        source = sources[0]
-        if not isinstance(source, DuckDB):
-            return
-        for by in (GroupBy(LABELLED, "bad", "bad_weight"), GroupBy((Key("region", ("south",)),))):
-            own = source.count(by, BINNING)
-            assert canonical(Source.count(source, by, BINNING)) == canonical(own)
 
 
 class TestRows:

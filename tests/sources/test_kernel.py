@@ -1,18 +1,17 @@
-"""The kernel gives what the reference gives, to the bit."""
+"""Bins and their counts, to the bit."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.counts import BAD_WEIGHT, INFINITE, NO_NUMBER, BinCounts, Binning, compress
+from setpoint.counts import INFINITE, NO_NUMBER, BinCounts, Binning
 from setpoint.counts import codebook as counts_module
-from setpoint.sources import TooManyLinesError
-from setpoint.sources import source as kernel
-from setpoint.sources.source import Groups, counted, is_good, merged, order_of
+from setpoint.sources import GroupBy, source_of
+from setpoint.sources.source import is_good, merged, order_of
+from sources.reference import count_rows
 
 TINY = 5e-324
-LEVELS = ["a", "b", "c"], [0, 1]
 
 
 def hostile(rng, n):
@@ -96,53 +95,22 @@ def test_thresholds_reached():
         assert np.array_equal(found, expected)
 
 
-@pytest.mark.parametrize("cells", [4_000_000, 0], ids=["table", "sorted"])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_counts_are_those_of_the_reference(monkeypatch, cells, weighted):
-    monkeypatch.setattr(counts_module, "_MOST_CELLS", cells)
-    rng = np.random.default_rng(1)
-    n = 500
-    for scores in hostile(rng, n):
-        for binning in binnings(rng, scores):
-            codes = [rng.integers(0, 3, n), rng.integers(0, 2, n)]
-            weight = rng.choice([0.1, 1.0, 2.5, 3 * 2.0**-21, 1e6], n) if weighted else None
-            bins, scale = binning.of(scores), 2.0**20
-            columns = list(zip(LEVELS, codes, strict=True))
-            expected = BinCounts.of_rows(columns, bins, scores, weight, scale)
-            groups = Groups.of(codes, [3, 2], n)
-            same(counted(LEVELS, groups, bins, scores, weight, scale), expected)
-
-
-@pytest.mark.parametrize("cells", [4_000_000, 0], ids=["table", "sorted"])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_rows_that_do_not_count(monkeypatch, cells, weighted):
-    monkeypatch.setattr(counts_module, "_MOST_CELLS", cells)
-    bins = np.array([0, NO_NUMBER, BAD_WEIGHT, NO_NUMBER])
-    scores = np.array([0.5, np.nan, 0.5, np.nan])
-    weight = np.array([2.0, 1.0, -1.0, np.inf]) if weighted else None
-    groups = Groups.of([], [], 4)
-    counts = counted((), groups, bins, scores, weight)
-    assert counts.bin.tolist() == [BAD_WEIGHT, NO_NUMBER, 0]
-    assert counts.rows.tolist() == [1, 2, 1]
-    assert counts.weight.tolist() == ([0, 0, 2] if weighted else [1, 2, 1])
-    assert counts.squares.tolist() == ([0, 0, 4] if weighted else [1, 2, 1])
-    assert counts.low.tolist() == counts.high.tolist() == [0.0, 0.0, 0.5]
-    assert counts.least.tolist() == counts.most.tolist() == ([0, 0, 2] if weighted else [1, 1, 1])
-    assert not counts.rounded.any()
+def counted_of(q, **columns):
+    duckdb = pytest.importorskip("duckdb", reason="of the extra scale")
+    pa = pytest.importorskip("pyarrow", reason="of the extra scale")
+    frame = duckdb.connect().from_arrow(pa.table(columns))
+    return source_of(frame).count(GroupBy((), "s", "w", q))
 
 
 def test_weights_are_rounded_half_up():
-    weight = np.array([0.5, 1.5, 2.5, 2.0])
-    counts = counted((), Groups.of([], [], 4), np.arange(4), np.zeros(4), weight, 1.0)
+    counts = counted_of(0, s=np.arange(4.0), w=np.array([0.5, 1.5, 2.5, 2.0]))
     assert counts.weight.tolist() == [1, 2, 3, 2]
     assert counts.squares.tolist() == [0, 2, 6, 4]
     assert counts.rounded.tolist() == [True, True, True, False]
 
 
 def test_a_weight_that_no_integer_holds_is_seen_in_the_largest():
-    counts = counted(
-        (), Groups.of([], [], 1), np.zeros(1, int), np.zeros(1), np.array([1e300]), 2.0**20
-    )
+    counts = counted_of(20, s=np.zeros(1), w=np.array([1e300]))
     assert counts.weight.tolist() == counts.squares.tolist() == [2**62]
     assert counts.most.tolist() == [1e300]
 
@@ -157,29 +125,10 @@ def test_merging_in_any_way(monkeypatch, cells):
     bins = Binning.default(64).of(scores)
 
     def counted(rows):
-        return BinCounts.of_rows(
-            [([0, 1], label[rows])], bins[rows], scores[rows], weight[rows], 2**20
-        )
+        return count_rows([([0, 1], label[rows])], bins[rows], scores[rows], weight[rows], 2**20)
 
     parts = [counted(rows) for rows in np.array_split(rng.permutation(n), 7)]
     expected = counted(slice(None))
     same(merged(parts), expected)
     same(BinCounts.merge(parts), expected)
     same(merged([merged(parts[:3]), merged(parts[3:])]), expected)
-
-
-def test_many_combinations_of_which_few_occur():
-    rng = np.random.default_rng(3)
-    sizes = [5000, 3000, 2000]
-    codes = [rng.integers(0, size, 50) for size in sizes]
-    groups = Groups.of(codes, sizes, 50)
-    assert groups.codes.shape[1] <= 50
-    assert np.array_equal(groups.codes[:, groups.of_row], np.array(codes))
-    assert len(compress(groups.of_row)[0]) == groups.codes.shape[1]
-
-
-def test_too_many_lines(monkeypatch):
-    monkeypatch.setattr(kernel, "MOST_LINES", 10)
-    groups = Groups.of([], [], 11)
-    with pytest.raises(TooManyLinesError, match="11 lines or more"):
-        counted((), groups, np.arange(11), np.zeros(11))

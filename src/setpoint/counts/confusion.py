@@ -272,30 +272,6 @@ class BinCounts:
         return np.asarray(values[self.codes[k]])
 
     @classmethod
-    def of_rows(
-        cls,
-        columns: Sequence[tuple[list[Any], Codes]],
-        bins: Codes,
-        scores: Floats | None,
-        weight: Floats | None = None,
-        scale: float = 1.0,
-    ) -> BinCounts:
-        """Count rows in memory: the reference that engines are compared with."""
-        n = len(bins)
-        ones = np.ones(n, np.int64)
-        w = np.ones(n) if weight is None else weight
-        whole = ones if weight is None else _whole(w * scale)
-        squares = ones if weight is None else _whole(w * w * scale)
-        score = np.zeros(n) if scores is None else scores + 0.0
-        off = np.zeros(n, bool) if weight is None else np.floor(w * scale) != w * scale
-        codes = np.array([c for _, c in columns], np.int64).reshape(len(columns), n)
-        lines = cls(
-            tuple(list(levels) for levels, _ in columns),
-            codes, bins, ones, whole, squares, score, score, w, w, off,
-        )  # fmt: skip
-        return lines.grouped()
-
-    @classmethod
     def merge(cls, parts: Sequence[BinCounts]) -> BinCounts:
         """The counts of the rows of several parts."""
         if len(parts) == 1:
@@ -340,11 +316,6 @@ class BinCounts:
             sums[:] = 0
         _add_lines(at, *given, *out)
         return BinCounts(self.levels, self.codes[:, one], self.bin[one], *out)
-
-
-def _whole(values: Floats) -> Codes:
-    """The nearest integers; halves upwards, for the rounding of engines differs."""
-    return np.minimum(np.floor(values + 0.5), _MOST).astype(np.int64)
 
 
 _MOST = 2.0**62

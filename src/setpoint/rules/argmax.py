@@ -14,7 +14,7 @@ from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.rules import questions as q
 from setpoint.rules.base import RULE, Array, Ints, Rule
-from setpoint.rules.codec import NUMBER, ClassNames, StoredAs, list_of, wrong
+from setpoint.rules.codec import CHECKED, NUMBER, ClassNames, StoredAs, list_of, wrong
 
 _MOST_LISTED = 100
 """Classes whose weights are written out."""
@@ -422,12 +422,6 @@ def _reduced(rule: Argmax) -> tuple[float, Floats]:
 # --- The class with the largest gain --------------------------------------------------------------
 
 
-def _name(data: Any, where: str) -> str:
-    if not isinstance(data, str) or not data:
-        wrong(where, data, "a column's name")
-    return data
-
-
 def _argmax(data: Any, where: str) -> Rule:
     rule = Rule._read(data, where)
     if not isinstance(rule, Argmax):
@@ -439,7 +433,7 @@ def _argmax(data: Any, where: str) -> Rule:
 class ValueAware(
     LargestTotal,
     written_as="value_aware",
-    stored={"columns": StoredAs(str, _name).listed, "rule": StoredAs(RULE.write, _argmax)},
+    stored={"columns": CHECKED.listed, "rule": StoredAs(RULE.write, _argmax)},
 ):
     """Decide by an argmax over the posteriors and their products with columns of the row.
 

@@ -177,6 +177,8 @@ def written_cut_off(value: float) -> float | str:
 
 
 NUMBER, CUT_OFF = StoredAs(float, number_of), StoredAs(written_cut_off, cut_off_of)
+CHECKED = StoredAs(str, lambda data, where: data)
+"""Text that the rule itself checks."""
 
 
 def wrong(where: str, found: Any, allowed: str) -> NoReturn:

@@ -17,6 +17,7 @@ from setpoint.goals import Key, Label, Other
 from setpoint.rules import questions as q
 from setpoint.rules.base import RULE, Array, Ints, Rule, plain_number
 from setpoint.rules.codec import (
+    CHECKED,
     ClassNames,
     StoredAs,
     fields_of,
@@ -61,12 +62,6 @@ def _label(value: Any, where: str) -> Label:
     return value
 
 
-def _by(data: Any, where: str) -> str:
-    if not isinstance(data, str) or data not in ("segment", "top"):
-        wrong(where, data, "'segment' or 'top'")
-    return data
-
-
 def _atom(data: Any, where: str) -> tuple[float, Rule]:
     parts = fields_of(data, where, ("probability", "rule"))
     p = number_of(parts["probability"], f"{where}.probability")
@@ -81,7 +76,7 @@ class PerSegment(
     Rule,
     written_as="per_segment",
     stored={
-        "by": StoredAs(str, _by),
+        "by": CHECKED,
         "segments": StoredAs(_written_key, _key).listed,
         "rules": RULE.listed,
     },
@@ -142,18 +137,18 @@ class PerSegment(
         elif len(segments):
             raise InputError("`segments`: a rule by top has none; put it into a rule by segment")
         check_matching(parts)
-        if any(rule.needs_segments for rule in parts):
-            raise InputError("`rules`: a rule inside PerSegment must not look at segments itself")
-        if by == "top" and parts[0].value_columns:
-            raise InputError(
-                "`rules`: by top the largest score selects, so no rule may look at columns of "
-                f"values, got {list(parts[0].value_columns)}"
-            )
-        if by == "top" and parts[0].score_columns != len(parts):
-            raise InputError(
-                f"`rules`: by top there is one rule for each score column "
-                f"({parts[0].score_columns}), got {len(parts)}"
-            )
+        looked_at, n = parts[0].value_columns, parts[0].score_columns
+        for refused, why in (
+            (any(rule.needs_segments for rule in parts),
+             "a rule inside PerSegment must not look at segments itself"),
+            (by == "top" and looked_at,
+             "by top the largest score selects, so no rule may look at columns of values, got "
+             f"{list(looked_at)}"),
+            (by == "top" and n != len(parts),
+             f"by top there is one rule for each score column ({n}), got {len(parts)}"),
+        ):  # fmt: skip
+            if refused:
+                raise InputError(f"`rules`: {why}")
         object.__setattr__(self, "rules", parts)
         object.__setattr__(self, "segments", keys)
         object.__setattr__(self, "by", by)
@@ -255,23 +250,16 @@ def check_matching(rules: tuple[Rule, ...]) -> None:
             raise InputTypeError(
                 f"`rules`: found {rule!r} ({type(rule).__name__}), expected a Rule"
             )
-        if rule is first:
-            continue
-        if rule.n_classes != first.n_classes:
-            raise InputError(
-                f"`rules` must decide between the same classes, got {first.n_classes} "
-                f"and {rule.n_classes} of them"
-            )
-        if rule.score_columns != first.score_columns:
-            raise InputError(
-                f"`rules` must take the same score columns, got {first.score_columns} "
-                f"and {rule.score_columns} (None: one score a row)"
-            )
-        if rule.value_columns != first.value_columns:
-            raise InputError(
-                f"`rules` must look at the same columns of values, got {list(first.value_columns)} "
-                f"and {list(rule.value_columns)}"
-            )
+        for words, one, other in (
+            ("decide between the same classes, got {} and {} of them",
+             first.n_classes, rule.n_classes),
+            ("take the same score columns, got {} and {} (None: one score a row)",
+             first.score_columns, rule.score_columns),
+            ("look at the same columns of values, got {} and {}",
+             list(first.value_columns), list(rule.value_columns)),
+        ):  # fmt: skip
+            if one != other:
+                raise InputError(f"`rules` must {words.format(one, other)}")
 
 
 # --- A draw among rules: a randomised classifier --------------------------------------------------

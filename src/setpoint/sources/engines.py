@@ -1,8 +1,9 @@
-"""Engines: DuckDB, which groups and counts by itself; Polars and dask, which give batches."""
+"""Engines: DuckDB, which groups and counts; Polars and dask, whose batches it counts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -24,116 +25,20 @@ from setpoint.sources.source import (
     Source,
     few,
     fits,
+    is_good,
     kind_of,
     levels_of,
     merged,
+    order_of,
     package,
     plain,
     settled,
     too_large,
 )
-from setpoint.sources.tables import quoted_name
+from setpoint.sources.tables import connected, quoted_name
 
 _ROWS = 2**18
 """Rows of a batch."""
-
-# --- Polars and dask: batches ---------------------------------------------------------------------
-
-
-class Polars(Source):
-    """Rows of a lazy frame of Polars."""
-
-    engine = "Polars"
-
-    @cached_property
-    def _empty(self) -> Any:
-        return self._frame.head(0).collect()
-
-    def schema(self) -> Mapping[str, str]:
-        """The columns and their kinds."""
-        return {s.name: kind_of(s.to_arrow().type) for s in self._empty.iter_columns()}
-
-    def rows(self) -> int:
-        """Number of rows: counted without reading them all."""
-        module = needed_by("Frames of Polars", "scale", "polars")
-        return int(self._frame.select(module.len()).collect().item())
-
-    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
-        """All rows, some columns."""
-        yield {name: self._empty[name].to_arrow() for name in names}
-        chosen = self._frame.select(names)
-        for piece in chosen.collect_batches(chunk_size=_ROWS, maintain_order=False):
-            yield {name: piece[name].to_arrow() for name in names}
-
-
-class Partitions(Source):
-    """The partitions of a dask DataFrame: each is counted by its worker."""
-
-    engine = "dask"
-
-    def schema(self) -> Mapping[str, str]:
-        """The columns and their kinds."""
-        names = list(map(str, self._frame.columns))
-        batch = arrow_of(self._frame._meta, names)
-        objects = (name for name in names if isinstance(batch[name], np.ndarray))
-        kinds = dict.fromkeys(objects, "other")
-        return {name: kinds.get(name) or kind_of(batch[name].type) for name in names}
-
-    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
-        """All rows, some columns."""
-        return (_computed(_dask().delayed(arrow_of)(p, names)) for p in self._pieces(names))
-
-    def _some(self, names: Sequence[str]) -> Iterator[Batch]:
-        # From one end of the table to the other: it may be in an order.
-        pieces = self._pieces(names)
-        chosen = np.unique(np.linspace(0, len(pieces) - 1, 4).astype(np.int64)).tolist()
-        return (_computed(_dask().delayed(arrow_of)(pieces[i], names)) for i in chosen)
-
-    def _merged(self, function: Callable[[Batch], BinCounts], names: Sequence[str]) -> BinCounts:
-        delayed = _dask().delayed
-        asked, ask = delayed(_answer, pure=False), delayed(function, traverse=False)
-        counts = [asked(piece, names, ask) for piece in self._pieces(names)]
-        joined = delayed(merged, pure=False)
-        while len(counts) > 1:
-            counts = [joined(counts[i : i + FAN_IN]) for i in range(0, len(counts), FAN_IN)]
-        total: BinCounts = _computed(counts[0])
-        return total
-
-    def _pieces(self, names: Sequence[str]) -> Sequence[Any]:
-        delayed: Sequence[Any] = self._frame[list(names)].to_delayed()
-        return delayed
-
-
-def arrow_of(piece: Any, names: Sequence[str]) -> Batch:
-    """Columns of a pandas frame: Arrow arrays, or NumPy's where they hold Python objects."""
-    pa = package("pyarrow")
-    out = {}
-    for name in names:
-        column = piece[name]
-        if isinstance(column.dtype, np.dtype):
-            values = column.to_numpy()
-            # NumPy's NaN stays one.
-            out[name] = values if values.dtype.kind == "O" else pa.array(values)
-        else:
-            array = pa.array(column.array)
-            chunked = isinstance(array, pa.ChunkedArray)
-            out[name] = array.combine_chunks() if chunked else array
-    return out
-
-
-def _answer(piece: Any, names: Sequence[str], function: Callable[[Batch], BinCounts]) -> BinCounts:
-    return function(arrow_of(piece, names))
-
-
-def _computed(delayed: Any) -> Any:
-    # An interrupt goes through; the client then lets go of its futures, and tasks not begun
-    # are dropped.
-    return _dask().compute(delayed)[0]
-
-
-def _dask() -> Any:
-    return needed_by("Clusters", "scale", "dask")
-
 
 # --- DuckDB: a pass is one GROUP BY ---------------------------------------------------------------
 
@@ -176,18 +81,28 @@ class DuckDB(Source):
         """One pass: see :meth:`Source.count`."""
         self._check(by.names)
         by_score = by.score is not None and binning is None
+        return settled(self._counted(by, binning, parts, by_score), by_score)
+
+    def _relation(self, names: Sequence[str]) -> Any:
+        """A relation with some columns, for one pass."""
+        return self._frame
+
+    def _counted(
+        self, by: GroupBy, binning: Binning | None, parts: Sequence[RowFilter], by_score: bool
+    ) -> BinCounts:
+        """The lines as they come."""
         chosen = [f"{self._key(key)} AS k{i}" for i, key in enumerate(by.keys)]
         # Narrow scores would be compared as DuckDB likes: cast before anything.
         for name, mark in ((by.score, "s"), (by.weight, "w")):
             if name is not None:
                 chosen.append(f"CAST({quoted_name(name)} AS DOUBLE) AS {mark}")
-        rows = self._frame.project(", ".join(chosen) or "NULL AS k")
+        rows = self._relation(by.names).project(", ".join(chosen) or "NULL AS k")
         if by.weight is not None:
             rows = rows.filter("w <> 0 OR w IS NULL")
         for condition in self._inside(parts, by):
             rows = rows.filter(condition)
         lines = _grouped(rows, by, binning, by_score).limit(MOST_LINES + 1).to_arrow_table()
-        counts = settled(few(self._read(lines, by)), by_score)
+        counts = few(self._read(lines, by))
         types, dtype = package("pyarrow").types, self._types.get(by.score or "")
         whole = dtype is not None and (types.is_integer(dtype) or types.is_decimal(dtype))
         if whole and max(np.abs(x).max(initial=0.0) for x in (counts.low, counts.high)) > 2.0**53:
@@ -215,10 +130,15 @@ class DuckDB(Source):
     def _equal(self, column: str, name: str, value: Any) -> str | None:
         """Rows of one value; None where a column of this type has no such value."""
         kind, value, types = self.schema()[name], plain(value), package("pyarrow").types
-        if value is None or kind == "other" or not fits(value, kind):
+        if value is None or not fits(value, kind):
             return None
-        if kind == "text":
-            return f"{column} = '{value.replace(chr(39), chr(39) * 2)}'"
+        binary = types.is_binary(self._types[name]) or types.is_large_binary(self._types[name])
+        if binary or isinstance(value, bytes):
+            both = binary and isinstance(value, bytes)
+            return f"{column} = unhex('{value.hex()}')" if both else None
+        if kind in ("text", "other"):
+            text = str(value).replace("'", "''")
+            return f"CAST({column} AS VARCHAR) = '{text}'"
         if kind == "boolean":
             return f"{column} = {value}"
         if not types.is_integer(self._types[name]):
@@ -373,6 +293,121 @@ def _number(value: float) -> str:
 
 def _floats(lines: Any, name: str) -> Floats:
     return np.array(lines[name].to_numpy(), np.float64)
+
+
+# --- Polars and dask: DuckDB counts what they give ------------------------------------------------
+
+
+class Polars(DuckDB):
+    """Rows of a lazy frame of Polars."""
+
+    engine = "Polars"
+
+    @cached_property
+    def _empty(self) -> Any:
+        return self._frame.head(0).collect()
+
+    @cached_property
+    def _types(self) -> dict[str, Any]:
+        return {s.name: s.to_arrow().type for s in self._empty.iter_columns()}
+
+    def rows(self) -> int:
+        """Number of rows: counted without reading them all."""
+        module = needed_by("Frames of Polars", "scale", "polars")
+        return int(self._frame.select(module.len()).collect().item())
+
+    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
+        """All rows, some columns."""
+        yield {name: self._empty[name].to_arrow() for name in names}
+        chosen = self._frame.select(names)
+        for piece in chosen.collect_batches(chunk_size=_ROWS, maintain_order=False):
+            yield {name: piece[name].to_arrow() for name in names}
+
+    def _relation(self, names: Sequence[str]) -> Any:
+        pa, names = package("pyarrow"), names or [*self._types][:1]
+        pieces = (pa.record_batch(batch) for batch in self.batches(names))
+        schema = pa.schema([(name, self._types[name]) for name in names])
+        return connected().from_arrow(pa.RecordBatchReader.from_batches(schema, pieces))
+
+
+class Partitions(Source):
+    """The partitions of a dask DataFrame: each is counted by its worker."""
+
+    engine = "dask"
+
+    def schema(self) -> Mapping[str, str]:
+        """The columns and their kinds."""
+        names = list(map(str, self._frame.columns))
+        return {name: kind_of(a.type) for name, a in arrow_of(self._frame._meta, names).items()}
+
+    def batches(self, names: Sequence[str]) -> Iterator[Batch]:
+        """All rows, some columns."""
+        return (_computed(_dask().delayed(arrow_of)(p, names)) for p in self._pieces(names))
+
+    def count(
+        self, by: GroupBy, binning: Binning | None = None, parts: Sequence[RowFilter] = ()
+    ) -> BinCounts:
+        """One pass: see :meth:`Source.count`."""
+        self._check(by.names)
+        delayed, by_score = _dask().delayed, by.score is not None and binning is None
+        names = by.names or tuple(self.schema())[:1]
+        asked = delayed(_answer, pure=False)
+        ask = delayed((by, binning, tuple(parts), by_score), traverse=False)
+        counts = [asked(piece, names, ask) for piece in self._pieces(names)]
+        joined = delayed(merged, pure=False)
+        while len(counts) > 1:
+            counts = [joined(counts[i : i + FAN_IN]) for i in range(0, len(counts), FAN_IN)]
+        return settled(_computed(counts[0]), by_score)
+
+    def _some(self, names: Sequence[str]) -> Iterator[Batch]:
+        # From one end of the table to the other: it may be in an order.
+        pieces = self._pieces(names)
+        chosen = np.unique(np.linspace(0, len(pieces) - 1, 4).astype(np.int64)).tolist()
+        return (_computed(_dask().delayed(arrow_of)(pieces[i], names)) for i in chosen)
+
+    def _pieces(self, names: Sequence[str]) -> Sequence[Any]:
+        delayed: Sequence[Any] = self._frame[list(names)].to_delayed()
+        return delayed
+
+
+def arrow_of(piece: Any, names: Sequence[str]) -> Batch:
+    """Columns of a pandas frame as Arrow arrays."""
+    pa = package("pyarrow")
+    out = {}
+    for name in names:
+        column = piece[name]
+        if isinstance(column.dtype, np.dtype):
+            # NumPy's NaN stays one, but among objects.
+            values = column.to_numpy()
+            try:
+                array = pa.array(values, from_pandas=values.dtype.kind == "O")
+            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+                raise InputTypeError(f"column {name!r} is not of one type: {error}") from None
+        else:
+            array = pa.array(column.array)
+        out[name] = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    return out
+
+
+def _answer(piece: Any, names: Sequence[str], asked: tuple[Any, ...]) -> BinCounts:
+    """What a worker counts in a piece; scores by their order among all, if by themselves."""
+    connection = connected()
+    connection.execute("SET threads = 1")  # workers are many
+    rows = DuckDB(connection.from_arrow(package("pyarrow").table(arrow_of(piece, names))))
+    counts = rows._counted(*asked)
+    if not asked[-1]:
+        return counts
+    return replace(counts, bin=np.where(is_good(counts.bin), order_of(counts.low), counts.bin))
+
+
+def _computed(delayed: Any) -> Any:
+    # An interrupt goes through; the client then lets go of its futures, and tasks not begun
+    # are dropped.
+    return _dask().compute(delayed)[0]
+
+
+def _dask() -> Any:
+    return needed_by("Clusters", "scale", "dask")
 
 
 # --- From a frame to the source that counts it ----------------------------------------------------

@@ -1,4 +1,4 @@
-"""A source of rows: its columns and its batches; and the counter of rows by groups and bins.
+"""A source of rows: its columns, its batches and its counts.
 
 A source knows neither goal nor solver, a solver no engine. A pass is a question whose answer
 does not depend on the order of rows, on batches or on retries.
@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
-from functools import partial
-from itertools import pairwise
 from os import PathLike
 from typing import Any, NamedTuple, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.array_types import Bools, Codes, Floats
-from setpoint.counts import BAD_WEIGHT, MISSING, BinCounts, Binning, compress
+from setpoint.counts import BAD_WEIGHT, BinCounts, Binning, compress
 from setpoint.errors import InputError, InputTypeError, nearest
 from setpoint.packages import needed_by
 
@@ -87,7 +84,7 @@ def too_large(name: str) -> ValueError:
 
 
 Batch: TypeAlias = Mapping[str, Any]
-"""Columns of some rows: Arrow arrays, or NumPy's of Python objects."""
+"""Columns of some rows, as Arrow arrays."""
 
 
 class Source(ABC):
@@ -128,29 +125,15 @@ class Source(ABC):
             left -= len(out[-1])
         return np.concatenate(out)
 
+    @abstractmethod
     def count(
         self, by: GroupBy, binning: Binning | None = None, parts: Sequence[RowFilter] = ()
     ) -> BinCounts:
         """One pass: rows by their groups and the bin of their score, or by the score itself."""
-        self._check(by.names)
-        schema = self.schema()
-        kinds = tuple(schema[key.name] for key in by.keys)
-        function = partial(count_batch, by=by, kinds=kinds, binning=binning, parts=tuple(parts))
-        counts = self._merged(function, by.names or tuple(schema)[:1])
-        return settled(counts, by_score=binning is None and by.score is not None)
 
     def _some(self, names: Sequence[str]) -> Iterable[Batch]:
         """Batches to take a sample of, as long as it is too small."""
         return self.batches(names)
-
-    def _merged(self, function: Callable[[Batch], BinCounts], names: Sequence[str]) -> BinCounts:
-        """What a function counts in all batches."""
-        counts: list[BinCounts] = []
-        for batch in self.batches(names):
-            counts.append(function(batch))
-            if len(counts) == FAN_IN:
-                counts = [merged(counts)]
-        return merged(counts)
 
     def _check(self, names: Sequence[str]) -> None:
         schema = self.schema()
@@ -192,7 +175,7 @@ def plain(value: Any) -> Any:
     """
     if isinstance(value, np.generic):
         value = value.item()
-    if _is_missing(value) or (isinstance(value, float | Decimal) and math.isnan(value)):
+    if isinstance(value, float | Decimal) and math.isnan(value):
         return None
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
@@ -207,62 +190,18 @@ def fits(value: Any, kind: str) -> bool:
     return kind == "other" or isinstance(value, types[kind])
 
 
-def numbers_of(column: Any, name: str) -> tuple[Floats, Bools | None]:
-    """The numbers (N,) of a column, and which are NULL; None: none are."""
-    if isinstance(column, np.ndarray):
-        return _numbers_of_objects(column, name)
-    pa, pc = package("pyarrow"), package("pyarrow.compute")
-    missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
-    if pa.types.is_null(column.type):
-        return np.zeros(len(column)), missing
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if kind_of(column.type) not in ("number", "boolean"):
-        raise InputTypeError(f"column {name!r} holds {column.type}, not numbers")
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.uint8())
-    whole = pa.types.is_integer(column.type) or pa.types.is_decimal(column.type)
-    column = column.cast(pa.float64(), safe=False)
-    if whole and (pc.max(pc.abs(column)).as_py() or 0.0) > 2.0**53:
-        raise too_large(name)
-    if missing is not None:
-        column = pc.fill_null(column, 0.0)
-    return column.to_numpy(zero_copy_only=False), missing
-
-
 def levels_of(column: Any) -> tuple[list[Any], Codes]:
     """The distinct values of a column, each once as a plain one, and each row's place (N,)."""
-    if isinstance(column, np.ndarray):
-        # By type as well: 1, 1.0 and True are equal, and which comes first must not matter.
-        known: dict[Any, int] = {}
-        codes = np.array(
-            [known.setdefault((type(v), v), len(known)) for v in column.tolist()], np.int64
-        )
-        found = [v for _, v in known]
-    else:
-        pa = package("pyarrow")
-        if not pa.types.is_dictionary(column.type):
-            column = column.dictionary_encode()
-        found, codes = [*column.dictionary.to_pylist(), None], column.indices
-        if codes.null_count:
-            codes = codes.cast(pa.int64()).fill_null(len(found) - 1)
-        codes = codes.to_numpy(zero_copy_only=False).astype(np.int64)
+    pa = package("pyarrow")
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    found, codes = [*column.dictionary.to_pylist(), None], column.indices
+    if codes.null_count:
+        codes = codes.cast(pa.int64()).fill_null(len(found) - 1)
+    codes = codes.to_numpy(zero_copy_only=False).astype(np.int64)
     present, codes = compress(codes, max(len(found), 1))
-    return _joined([plain(found[k]) for k in present.tolist()], codes)
-
-
-def among(levels: list[Any], codes: Codes, only: Sequence[Any], kind: str) -> Any:
-    """The levels that matter, and one for all others."""
-    wanted = [value for value in map(plain, only) if fits(value, kind)]
-
-    def of(own: Any) -> Any:
-        return None if own is None else next((v for v in wanted if v == own), Rest.REST)
-
-    return _joined([of(own) for own in levels], codes)
-
-
-def _joined(levels: list[Any], codes: Codes) -> tuple[list[Any], Codes]:
-    """The same with each level once."""
+    levels = [plain(found[k]) for k in present.tolist()]
+    # By type as well: 1, 1.0 and True are equal, and which comes first must not matter.
     place: dict[Any, int] = {}
     moved = [place.setdefault((type(v), v), len(place)) for v in levels]
     if len(place) == len(levels):
@@ -270,109 +209,10 @@ def _joined(levels: list[Any], codes: Codes) -> tuple[list[Any], Codes]:
     return [v for _, v in place], np.array(moved, np.int64)[codes]
 
 
-def _is_missing(value: Any) -> bool:
-    # Of NA and NaT, neither of which is equal to itself, pandas need not be asked.
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
-
-
-def _numbers_of_objects(column: NDArray[Any], name: str) -> tuple[Floats, Bools | None]:
-    rows = column.tolist()
-    missing = np.fromiter(map(_is_missing, rows), bool, len(rows))
-    for value in rows:
-        if not _is_missing(value) and not isinstance(value, int | float | Decimal | np.generic):
-            raise InputTypeError(f"column {name!r} holds {value!r}, not only numbers")
-    numbers = (0.0 if no else float(v) for v, no in zip(rows, missing.tolist(), strict=True))
-    return np.fromiter(numbers, np.float64, len(rows)), missing
-
-
-# --- The counter: the rows of a batch by groups and bins ------------------------------------------
+# --- Counts: merged, in an order of their own -----------------------------------------------------
 
 
 _MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
-
-
-class Groups(NamedTuple):
-    """Each row's group, and the codes (columns, groups) of each.
-
-    Examples
-    --------
-    >>> Groups.of([np.array([1, 0, 1]), np.array([0, 2, 0])], [2, 3], 3)
-    Groups(of_row=array([3, 2, 3]), codes=array([[0, 0, 0, 1, 1, 1],
-           [0, 1, 2, 0, 1, 2]]))
-    """
-
-    of_row: Codes
-    codes: Codes
-
-    @classmethod
-    def of(cls, columns: Sequence[Codes], sizes: Sequence[int], n: int) -> Groups:
-        """The groups of `n` rows, from their codes by column and the number of levels of each."""
-        of_row, codes = np.zeros(n, np.int64), np.zeros((0, 1), np.int64)
-        for column, size in zip(columns, sizes, strict=True):
-            n_groups = codes.shape[1] * size
-            of_row = column if codes.shape[1] == 1 else of_row * size + column
-            present = np.arange(n_groups) if n_groups <= 64 else None
-            if present is None:  # many combinations, of which few may occur
-                present, of_row = compress(of_row, n_groups)
-            codes = np.vstack([codes[:, present // max(size, 1)], present % max(size, 1)])
-        return cls(of_row, codes)
-
-
-def count_batch(
-    batch: Batch,
-    by: GroupBy,
-    kinds: Sequence[str],
-    binning: Binning | None = None,
-    parts: Sequence[RowFilter] = (),
-) -> BinCounts:
-    """Count the rows of a batch; those of weight 0 are left out."""
-    n = len(next(iter(batch.values())))
-    columns = [levels_of(batch[key.name]) for key in by.keys]
-    for k, (key, kind) in enumerate(zip(by.keys, kinds, strict=True)):
-        if key.only is not None:
-            columns[k] = among(*columns[k], key.only, kind)
-    levels = tuple(values for values, _ in columns)
-    groups = Groups.of([codes for _, codes in columns], [len(v) for v in levels], n)
-    bins, score, keep = np.zeros(n, np.int64), np.zeros(n), np.ones(n, bool)
-    if by.score is not None:
-        score, missing = numbers_of(batch[by.score], by.score)
-        bins = order_of(score) if binning is None else binning.of(score)
-        if missing is not None:
-            bins[missing] = MISSING
-    weight = None
-    if by.weight is not None:
-        weight, missing = numbers_of(batch[by.weight], by.weight)
-        bad = ~((weight >= 0.0) & (weight < np.inf))
-        if missing is not None:
-            bad |= missing
-        keep = bad | (weight != 0.0)
-    if parts:
-        keep &= _inside(groups, levels, bins, score, parts, by.score is not None)
-    if by.weight is not None:
-        bins[bad & is_good(bins)] = BAD_WEIGHT
-    if not keep.all():
-        groups, bins, score = Groups(groups.of_row[keep], groups.codes), bins[keep], score[keep]
-        weight = None if weight is None else weight[keep]
-    return counted(levels, groups, bins, score, weight, 2.0**by.q)
-
-
-def counted(
-    levels: tuple[list[Any], ...],
-    groups: Groups,
-    bins: Codes,
-    score: Floats,
-    weight: Floats | None = None,
-    scale: float = 1.0,
-) -> BinCounts:
-    """Count rows; in bins that do not count their score and weight are 0."""
-    good = is_good(bins)
-    if not good.all():
-        score = np.where(good, score, 0.0)
-        weight = None if weight is None else np.where(good, weight, 0.0)
-    every = [(list(range(groups.codes.shape[1])), groups.of_row)]
-    with np.errstate(over="ignore"):
-        lines = BinCounts.of_rows(every, bins, score, weight, scale)
-    return few(replace(lines, levels=levels, codes=groups.codes[:, lines.codes[0]]))
 
 
 def merged(counts: Sequence[BinCounts]) -> BinCounts:
@@ -428,65 +268,14 @@ def is_good(bins: Codes) -> Bools:
 
 def sampled(batch: Batch, score: str, label: str | None, n: int) -> list[tuple[Any, Floats]]:
     """Up to `n` finite scores of each label of a batch, spread over it; no label is left out."""
-    scores, missing = numbers_of(batch[score], score)
-    good = np.isfinite(scores) if missing is None else np.isfinite(scores) & ~missing
+    column = batch[score].cast(package("pyarrow").float64(), safe=False).fill_null(np.nan)
+    scores = column.to_numpy(zero_copy_only=False)
+    good = np.isfinite(scores)
     if label is None:
         return [(None, _spread(scores[good], n))]
     levels, codes = levels_of(batch[label])
     found = [(v, scores[good & (codes == k)]) for k, v in enumerate(levels)]
     return [(v, _spread(of_label, n)) for v, of_label in found if v is not None and len(of_label)]
-
-
-def _inside(
-    groups: Groups,
-    levels: Sequence[list[Any]],
-    bins: Codes,
-    score: Floats,
-    parts: Sequence[RowFilter],
-    by_score: bool,
-) -> Bools:
-    """Which rows (N,) are of a part; those whose score is at fault are of none."""
-    of_group = np.array([_groups_of(groups, levels, part) for part in parts])
-    if not by_score:
-        return np.asarray(of_group.any(axis=0))[groups.of_row]
-    # Groups of the same parts are of the same ranges.
-    patterns, pattern = np.unique(of_group, axis=1, return_inverse=True)
-    of_row = pattern.ravel()[groups.of_row]
-    order = np.argsort(of_row, kind="stable")
-    ends = np.searchsorted(of_row[order], np.arange(patterns.shape[1] + 1))
-    out = np.zeros(len(score), bool)
-    for has, (a, b) in zip(patterns.T, pairwise(ends), strict=True):
-        ranges = [r for part, own in zip(parts, has, strict=True) if own for r in part.ranges]
-        low, high = _union(ranges)
-        rows = order[a:b]
-        place = np.searchsorted(low, score[rows], side="right")
-        # Before the first range there is none.
-        out[rows] = score[rows] <= np.append(high, -np.inf)[place - 1]
-    return out & is_good(bins)
-
-
-def _groups_of(groups: Groups, levels: Sequence[list[Any]], part: RowFilter) -> Bools:
-    """Which groups are of a part; 1 and True are equal, and are not the same value."""
-    if not part.keys:
-        return np.ones(groups.codes.shape[1], bool)
-    wanted = {tuple((type(v), v) for v in values) for values in part.values}
-    own = [
-        [(type(levels[k][c]), levels[k][c]) for c in groups.codes[k].tolist()] for k in part.keys
-    ]
-    return np.array([values in wanted for values in zip(*own, strict=True)], bool)
-
-
-def _union(ranges: Sequence[tuple[float, float]]) -> tuple[Floats, Floats]:
-    """Ranges without overlaps, ascending."""
-    low: list[float] = []
-    high: list[float] = []
-    for a, b in sorted(ranges):
-        if high and a <= high[-1]:
-            high[-1] = max(high[-1], b)
-        else:
-            low.append(a)
-            high.append(b)
-    return np.array(low, np.float64), np.array(high, np.float64)
 
 
 def _spread(values: Floats, n: int) -> Floats:
