@@ -27,7 +27,6 @@ from setpoint.inputs import (
     one_column,
     require_numbers,
     some,
-    two_classes,
 )
 from setpoint.online import learners as at
 from setpoint.online.learners import State
@@ -51,15 +50,9 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     if not reset and _is_plain(estimator, X):
         return X  # kernels find what is not finite
     require_numbers(X)
+    how: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
     with np.errstate(invalid="ignore"):  # its check adds up, and infinite minus infinite is none
-        rows: Any = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-        )
+        rows: Any = validate_data(estimator, X, reset=reset, **how)
     if not getattr(rows, "has_canonical_format", True):
         rows = rows.copy() if rows is X else rows
         rows.sum_duplicates()  # each column once a row
@@ -70,10 +63,9 @@ def _is_plain(estimator: Any, X: Any) -> bool:
     """Whether kernels take `X` as it is: a row at a time, checks would cost more than learning."""
     if type(X) is np.ndarray:
         plain = X.ndim == 2 and X.flags.c_contiguous
-    elif type(X) in (sparse.csr_matrix, sparse.csr_array):
-        plain = X.ndim == 2 and X.has_canonical_format
     else:
-        return False
+        known = type(X) in (sparse.csr_matrix, sparse.csr_array)
+        plain = known and X.ndim == 2 and X.has_canonical_format
     if not plain or X.dtype not in _FLOATS or X.shape[0] == 0:
         return False
     return X.shape[1] == estimator.n_features_in_ and not hasattr(estimator, "feature_names_in_")
@@ -130,8 +122,7 @@ class Waiting:
     """A bounded buffer of rows and what was decided of them by id, oldest first."""
 
     def __init__(self, size: int) -> None:
-        self.size = size
-        self.n_expired = 0
+        self.size, self.n_expired = size, 0
         self._rows: dict[Hashable, tuple[Any, int]] = {}
         # The last ids that left, so that messages can tell why one is not waiting.
         self._gone: dict[Hashable, str] = {}
@@ -152,9 +143,7 @@ class Waiting:
             self._rows[i] = row
             self._gone.pop(i, None)
         while len(self._rows) > self.size:
-            oldest = next(iter(self._rows))
-            del self._rows[oldest]
-            self._leave(oldest, "expired")
+            self.leave(next(iter(self._rows)), "expired")
             self.n_expired += 1
 
     def check_there(self, ids: Sequence[Hashable]) -> list[int]:
@@ -182,12 +171,9 @@ class Waiting:
         """A row that waits, and what was decided of it."""
         return self._rows[i]
 
-    def leave(self, i: Hashable) -> None:
-        """Its label was learnt."""
+    def leave(self, i: Hashable, why: str = "learnt") -> None:
+        """Its label was learnt, or it expired."""
         del self._rows[i]
-        self._leave(i, "learnt")
-
-    def _leave(self, i: Hashable, why: str) -> None:
         self._gone[i] = why
         while len(self._gone) > 2 * self.size:
             del self._gone[next(iter(self._gone))]
@@ -196,11 +182,9 @@ class Waiting:
         """Rows of one kind as one matrix: by itself each would take a file in a model file."""
         state = vars(self).copy()
         rows, gone = state.pop("_rows"), state.pop("_gone")
-        state["ids"] = list(rows)
-        state["decided"] = np.array([decided for _, decided in rows.values()], np.int8)
-        state["rows"] = _stacked([x for x, _ in rows.values()])
-        state["gone"], state["why"] = list(gone), list(gone.values())
-        return state
+        kept, decided = [x for x, _ in rows.values()], [code for _, code in rows.values()]
+        state |= {"ids": list(rows), "decided": np.array(decided, np.int8), "rows": _stacked(kept)}
+        return state | {"gone": list(gone), "why": list(gone.values())}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         rest = dict(state)
@@ -221,20 +205,13 @@ def _check_once(ids: Sequence[Hashable]) -> None:
 
 def _stacked(rows: list[Any]) -> Any:
     """Rows of one kind and type as one array, or as parts and shape of one matrix; else a list."""
-    kinds = {_kind(x) for x in rows}
-    if len(kinds) != 1 or None in kinds:
-        return rows
-    if isinstance(rows[0], np.ndarray):
-        return np.concatenate(rows)
-    data, indices, _, shapes = zip(*rows, strict=True)
-    parts = np.concatenate(data), np.concatenate(indices), np.cumsum([0, *map(len, data)])
-    return parts, (len(rows), shapes[0][1])
-
-
-def _kind(x: Any) -> Any:
-    if isinstance(x, SparseRow):
-        return x.data.dtype, x.indices.dtype
-    return x.dtype if isinstance(x, np.ndarray) else None
+    sparse_rows = all(isinstance(x, SparseRow) for x in rows)
+    if sparse_rows and len({(x.data.dtype, x.indices.dtype) for x in rows}) == 1:
+        data, indices, _, shapes = zip(*rows, strict=True)
+        parts = np.concatenate(data), np.concatenate(indices), np.cumsum([0, *map(len, data)])
+        return parts, (len(rows), shapes[0][1])
+    dense = all(isinstance(x, np.ndarray) for x in rows) and len({x.dtype for x in rows}) == 1
+    return np.concatenate(rows) if dense else rows
 
 
 def rows_of(X: Any) -> list[Any]:
@@ -365,11 +342,9 @@ class Engine:
                 f"`learner`: {type(self.model).__name__}.predict_proba gave an array of shape "
                 f"{proba.shape}; two columns are expected, one a class"
             )
-        p = proba[:, -1 if self._positive_last else 0]
-        p = self._known(p, 0.5)
+        p = self._known(proba[:, -1 if self._positive_last else 0], 0.5)
         p = np.clip(p, _LEAST, 1.0 - _LEAST)
-        out: Floats = np.log(p / (1.0 - p))
-        return out
+        return np.asarray(np.log(p / (1.0 - p)))
 
     def _known(self, scores: Floats, otherwise: float) -> Floats:
         unknown = np.isnan(scores)
@@ -383,13 +358,9 @@ class Engine:
     def _teach(self, X: Any, y: int, weight: Floats | None) -> None:
         if weight is not None and weight[0] == 0.0:
             return
-        label = np.array([self.labels[int(y)]])
-        given: dict[str, Any] = {}
-        if "classes" in self._parameters:
-            given["classes"] = self.classes
-        if weight is not None:
-            given["sample_weight"] = weight
-        self.model.partial_fit(X, label, **given)
+        given = {"classes": self.classes} if "classes" in self._parameters else {}
+        given |= {} if weight is None else {"sample_weight": weight}
+        self.model.partial_fit(X, np.array([self.labels[int(y)]]), **given)
 
     @cached_property
     def _parameters(self) -> frozenset[str]:
@@ -435,25 +406,6 @@ def first_weights(record: Any, n_features: int) -> Floats:
     if record["normalised"]:
         weights[at.INVERSE, :n_features] = at.UNSEEN
     return weights
-
-
-def first_classes(goal: Any, y: Any, declared: Any, pos_label: Any) -> ClassOrder:
-    """The classes that were declared, or those of the first labels."""
-    try:
-        return two_classes(y, declared, pos_label, goal=as_goal(goal))
-    except ValueError as error:
-        if declared is None and "one class only" in str(error):
-            raise InputError(
-                f"{error}. A stream may begin so: declare `classes`, both labels"
-            ) from None
-        raise
-
-
-def check_same_classes(classes: Any, known: NDArray[Any]) -> None:
-    """Refuse other classes than before."""
-    found = check_labels(classes, "classes")[0].tolist()
-    if found != known.tolist():
-        raise InputError(f"`classes` are {found}, and were {known.tolist()} so far")
 
 
 def weights_for(

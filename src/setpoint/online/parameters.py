@@ -83,12 +83,8 @@ class StreamGoal:
 
 
 SOLVERS = {
-    "sketch": at.SKETCH,
-    "fofo": at.FOFO,
-    "ofo": at.OFO,
-    "ofo-rb": at.OFO_RB,
-    "half": at.HALF,
-}
+    "sketch": at.SKETCH, "fofo": at.FOFO, "ofo": at.OFO, "ofo-rb": at.OFO_RB, "half": at.HALF
+}  # fmt: skip
 LEARNERS = {"nag": at.NAG, "sgd": at.SGD, "adagrad": at.ADAGRAD}
 
 SolverName: TypeAlias = Annotated[str, tuple(SOLVERS)]
@@ -163,21 +159,21 @@ def first_record(given: Any, classes: ClassOrder) -> Any:
 def _check_own(given: Any) -> None:
     """Refuse a learner of the user's that cannot be taught, and what is not for one."""
     learner, solver = given.learner, given.solver
+    name = type(learner).__name__
     if isinstance(learner, type) or not hasattr(learner, "partial_fit"):
-        got = "a class" if isinstance(learner, type) else f"a {type(learner).__name__}"
+        got = "a class" if isinstance(learner, type) else f"a {name}"
         raise InputTypeError(
             f"`learner` is one of {list(LEARNERS)} or an object with partial_fit, got {got}"
         )
     if not hasattr(learner, "predict_proba"):
         if not hasattr(learner, "decision_function"):
             raise InputTypeError(
-                f"`learner`: {type(learner).__name__} has neither predict_proba nor "
-                "decision_function"
+                f"`learner`: {name} has neither predict_proba nor decision_function"
             )
         if solver not in ("sketch", "half"):
             raise InputError(
-                f"`solver={solver!r}` needs posteriors, and {type(learner).__name__} has no "
-                "predict_proba; `solver='sketch'` takes any score"
+                f"`solver={solver!r}` needs posteriors, and {name} has no predict_proba; "
+                "`solver='sketch'` takes any score"
             )
     for name, default in (("step", "auto"), ("constant_step", False)):
         if getattr(given, name) != default:

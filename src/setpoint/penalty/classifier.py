@@ -56,8 +56,18 @@ def prepare(e: Any, data: FitData, limits: Limits) -> tuple[TrainingPlan, Any, C
     """What is to be done on rows that are split; the preprocessor, and the rows that choose."""
     goal, classes, rows, seed = data.goal, data.classes, data.trained_on, data.key % 2**32
     training, linear = Minibatches.of(e.training), e.module == "linear"
-    fit_on, chosen = _split(e, rows, seed)
-    train = rows if fit_on is None else rows.take(fit_on)
+    share, train, chosen = e.validation_fraction, rows, None
+    if share == "auto":
+        share = 0.0 if linear else _HELD_OUT
+    if share:
+        fewest = int(np.bincount(rows.labels).min())
+        if min(share, 1.0 - share) * fewest < 1:
+            raise InputError(
+                f"`validation_fraction` is {share:g}, and the smaller class has {fewest} rows: "
+                "one at least has to be on each side"
+            )
+        [(fit_on, chosen)] = folds_of(float(share), rows.labels, rows.labels, seed)
+        train, chosen = rows.take(np.sort(fit_on)), np.sort(chosen)
     preprocessor = fit_preprocessor(e.preprocessor, train, classes)
 
     def judged(table: CheckedTable) -> tuple[Tradeoff, TrainingRows, float]:
@@ -74,52 +84,12 @@ def prepare(e: Any, data: FitData, limits: Limits) -> tuple[TrainingPlan, Any, C
         rows = TrainingRows(transformed(preprocessor, table.X), table.labels == 1, table.weight)
         return tradeoff, rows, least
 
-    tradeoff, trained, least = judged(train)
-    chooser = (tradeoff, trained, least) if chosen is None else judged(rows.take(chosen))
-    plan = TrainingPlan(
-        tradeoff,
-        stages_of(data.solver, _NARROW[linear]),
-        trained,
-        least,
-        Pool(*chooser, limits=limits),
-        settled(training, linear, len(trained)),
-        seed,
-        training.device,
-        limits.tick,
-    )
+    aim = tradeoff, trained, least = judged(train)
+    pool = Pool(*(aim if chosen is None else judged(rows.take(chosen))), limits=limits)
+    how = settled(training, linear, len(trained)), seed, training.device, limits.tick
+    stages = stages_of(data.solver, _NARROW[linear])
+    plan = TrainingPlan(tradeoff, stages, trained, least, pool, *how)
     return plan, preprocessor, np.arange(len(rows.labels)) if chosen is None else chosen
-
-
-def carry_out(estimator: Any, solver: Solver, plan: TrainingPlan) -> None:
-    """Train; whatever ends it early leaves the best candidates in the pool."""
-    checkpoint = _checkpoint(estimator, solver, plan)
-    few = np.prod(plan.train.X.shape, dtype=float) <= _MOST_AT_ONCE
-    quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")  # scores are looked at
-    with quiet, plan.pool.limits.keeping(lambda: plan.pool.best):
-        if estimator.module == "linear" and few:
-            train_linear(plan, isinstance(solver, Portfolio) and solver.polish, checkpoint)
-        else:
-            train_network(plan, estimator.module, checkpoint)
-    if not plan.pool.best:
-        limit = "seconds" if plan.pool.limits.is_late else None
-        raise StoppedError("; ".join(plan.notes) or "there was no candidate", limit=limit)
-
-
-def _split(e: Any, data: CheckedTable, seed: int) -> tuple[Codes | None, Codes | None]:
-    """Training rows, and rows that choose where some are held out."""
-    share = e.validation_fraction
-    if share == "auto":
-        share = 0.0 if e.module == "linear" else _HELD_OUT
-    if share == 0:
-        return None, None
-    fewest = int(np.bincount(data.labels).min())
-    if min(share, 1.0 - share) * fewest < 1:
-        raise InputError(
-            f"`validation_fraction` is {share:g}, and the smaller class has {fewest} rows: one at "
-            "least has to be on each side"
-        )
-    [(train, choose)] = folds_of(float(share), data.labels, data.labels, seed)
-    return np.sort(train), np.sort(choose)
 
 
 def _checkpoint(e: Any, solver: Solver, plan: TrainingPlan) -> Checkpoint | None:
@@ -273,7 +243,17 @@ class ExactPenaltyClassifier(TrainedClassifier):
         plan, self.preprocessor_, chosen = prepare(self, data, limits)
         judged = data.judged.take(data.kept[chosen])
         plan.pool.beside = at_margins(data, judged, plan.pool.least)
-        carry_out(self, data.solver, plan)
+        checkpoint, solver = _checkpoint(self, data.solver, plan), data.solver
+        few = np.prod(plan.train.X.shape, dtype=float) <= _MOST_AT_ONCE
+        quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")  # of scores seen
+        with quiet, limits.keeping(lambda: plan.pool.best):  # whatever ends it early
+            if self.module == "linear" and few:
+                train_linear(plan, isinstance(solver, Portfolio) and solver.polish, checkpoint)
+            else:
+                train_network(plan, self.module, checkpoint)
+        if not plan.pool.best:
+            limit = "seconds" if limits.is_late else None
+            raise StoppedError("; ".join(plan.notes) or "there was no candidate", limit=limit)
         self.n_transformed_ = int(plan.train.X.shape[1])
         self.candidates_ = plan.pool.table()
         return PenaltyTraining(judged, plan, self.module, self.on_infeasible)
