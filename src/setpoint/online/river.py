@@ -120,7 +120,7 @@ class OnlineF(base.Classifier):
         both = (False, True) if classes is None else classes
         found = two_classes(None, both, pos_label, goal=as_goal(goal))
         self._engine = begin(given, _FEW, found)
-        self._labels = found.labels
+        self._labels: Any = found.labels
         self._codes: dict[Any, int] = {label: code for code, label in enumerate(found.labels)}
         self._rows = _RowsOfDicts()
 

@@ -286,7 +286,7 @@ class RampClassifier(TrainedClassifier):
                 weight = None if weight is None else weight / row_unit(weight)
                 if self.start == "baseline" and main.deployed is not None:
                     codes = main.deployed
-                start = logistic(problem.X[:n], codes == 1, weight, rng)
+                start = logistic(problem.X[:n], np.asarray(codes) == 1, weight, rng)
             start = normed(start, problem.X, problem.weight)
         tol = _TOL if data.limits.tol is None else data.limits.tol
         how: dict[str, Any] = {"tol": tol, "drawn": self.randomized, "limits": limits}

@@ -309,9 +309,10 @@ def stacked(chosen: Sequence[Any], factor: float) -> Any:
     """All rows below one another, times a factor; float64, dense or CSR."""
     if any(sparse.issparse(X) for X in chosen):
         return sparse.vstack([sparse.csr_matrix(X) for X in chosen], "csr") * factor
-    if len(chosen) == 1:
-        return chosen[0] if factor == 1.0 else chosen[0] * factor
-    out = np.concatenate(chosen, dtype=np.float64)
+    if len(chosen) == 1 and factor == 1.0:
+        return chosen[0]
+    out = np.empty((sum(map(len, chosen)), chosen[0].shape[1]))  # row by row, whatever X is
+    np.concatenate(chosen, out=out)
     out *= factor
     return out
 
