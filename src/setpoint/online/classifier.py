@@ -24,7 +24,11 @@ from setpoint.inputs import (
     two_classes,
 )
 from setpoint.online.engine import (
+    Buffer,
     Engine,
+    SolverName,
+    StreamLength,
+    Window,
     as_codes,
     as_rows,
     begin,
@@ -34,7 +38,6 @@ from setpoint.online.engine import (
     weights_for,
 )
 from setpoint.online.notes import stream_report
-from setpoint.online.parameters import Buffer, SolverName, StreamLength, Window
 from setpoint.parameters import Above0OrAuto
 from setpoint.report import GoalReport
 from setpoint.rules import Threshold

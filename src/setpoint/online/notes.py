@@ -9,8 +9,7 @@ import numpy as np
 
 from setpoint.counts import Codebook, Confusion
 from setpoint.online import learners as at
-from setpoint.online.engine import Engine
-from setpoint.online.parameters import SOLVERS
+from setpoint.online.engine import SOLVERS, Engine
 from setpoint.online.solvers import calibrate
 from setpoint.program import link
 from setpoint.report import GoalReport, RuleFacts, Search, Section, report_on
