@@ -20,7 +20,7 @@ from setpoint.counts import curves as hull
 from setpoint.counts import evidence as canonical
 from setpoint.counts import sweep
 from setpoint.counts import sweep as ratios
-from setpoint.ramp.solvers.svm import primal_and_dual
+from setpoint.ramp.solvers.cutting_plane import primal_and_dual
 
 
 @kernel(error_model="numpy", inline="always")

@@ -13,7 +13,7 @@ from setpoint import (
 from setpoint.counts import Codebook
 from setpoint.estimators import Monitor
 from setpoint.guarantees import Promise
-from setpoint.online.parameters import StreamGoal
+from setpoint.online.engine import StreamGoal
 from setpoint.program import link
 
 MONEY = "maximize recall.weighted(amount) subject to predicted_rate <= 0.3"

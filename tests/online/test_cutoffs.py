@@ -7,8 +7,8 @@ import pytest
 
 from online import oracle
 from setpoint import Goal, evaluate
+from setpoint.online.engine import StreamGoal
 from setpoint.online.learners import BINS
-from setpoint.online.parameters import StreamGoal
 from setpoint.online.solvers import CENTRES, best_cut, bin_of, cut_score, edge
 from thinning import over
 

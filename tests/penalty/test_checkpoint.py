@@ -13,7 +13,7 @@ import pytest
 
 from penalty.networks import Enough, after, outcome, plan_of, ring
 from setpoint.inputs import CheckpointError
-from setpoint.penalty.network import train_network
+from setpoint.penalty.classifier import train_network
 from setpoint.penalty.problem import Cut, Lifted
 from setpoint.penalty.selection import Checkpoint, pool_state, restore_pool
 from setpoint.penalty.solvers import train_linear
@@ -86,7 +86,7 @@ def test_goes_on_after_a_kill(path):
     code = f"""
 from penalty.test_checkpoint import SETTINGS, normalised, small
 from setpoint.penalty.selection import Checkpoint
-from setpoint.penalty.network import train_network
+from setpoint.penalty.classifier import train_network
 checkpoint = Checkpoint({str(path)!r}, SETTINGS, 0)
 train_network(small(max_epochs=2000, patience=2000), normalised, checkpoint)
 """
@@ -114,7 +114,7 @@ train_network(small(max_epochs=2000, patience=2000), normalised, checkpoint)
 
 
 def test_many_rows_go_on_from_the_rows_seen_last(path, monkeypatch):
-    monkeypatch.setattr("setpoint.penalty.network._MOST_SEEN", 60)
+    monkeypatch.setattr("setpoint.penalty.classifier._MOST_SEEN", 60)
     whole, again = small(batch_size=16), small(batch_size=16)
     train_network(whole, "linear")
     with pytest.raises(Enough):

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from penalty.networks import Enough, after, outcome, plan_of, ring
 from setpoint.estimators import modules
 from setpoint.penalty import network
-from setpoint.penalty.network import train_network
+from setpoint.penalty.classifier import train_network
 from setpoint.penalty.problem import best_cut
 from setpoint.penalty.selection import TrainingRows
 
@@ -132,7 +132,7 @@ def test_a_weight_of_two_is_a_row_twice(solver):
 
 
 def test_many_rows_are_looked_at_in_part(monkeypatch):
-    monkeypatch.setattr("setpoint.penalty.network._MOST_SEEN", 100)
+    monkeypatch.setattr("setpoint.penalty.classifier._MOST_SEEN", 100)
     X, y = ring(1000)
     y = y & (np.arange(1000) < 150)
     assert y.sum() < 50
@@ -370,7 +370,7 @@ def test_on_a_gpu():
 # ---------------------------------------------------------------------- the room
 def test_torch_is_imported_only_when_it_is_used():
     code = (
-        "import sys, setpoint.penalty.network, setpoint.penalty.selection\n"
+        "import sys, setpoint.penalty.classifier, setpoint.penalty.selection\n"
         "assert 'torch' not in sys.modules and 'safetensors' not in sys.modules\n"
         "sys.modules['torch'] = None\n"
         "from setpoint.estimators.modules import build\n"
@@ -387,7 +387,7 @@ def test_a_million_rows_in_two_gigabytes():
 import resource
 import numpy as np
 from penalty.networks import plan_of
-from setpoint.penalty.network import train_network
+from setpoint.penalty.classifier import train_network
 rng = np.random.default_rng(0)
 X = rng.normal(size=(1_000_000, 50))
 y = X[:, 0] + rng.normal(size=len(X)) > 2.0

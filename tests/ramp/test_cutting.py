@@ -12,12 +12,12 @@ from setpoint.estimators import linear_scores
 from setpoint.parameters import allowed_of
 from setpoint.ramp.solvers.augmented_lagrangian import AugmentedLagrangian
 from setpoint.ramp.solvers.cutting_plane import (
+    SVM,
     Hypograph,
     MajorizeMinimize,
     Majorizer,
     cutting_planes,
 )
-from setpoint.ramp.solvers.svm import SVM
 from setpoint.search import Limits, StoppedError, StoppedWarning
 from setpoint.solvers import CuttingPlane
 from thinning import thinned

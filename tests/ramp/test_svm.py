@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from ramp.oracle_convex import svm, svm_value
-from setpoint.ramp.solvers.svm import SVM
+from setpoint.ramp.solvers.cutting_plane import SVM
 
 LAM = 0.05
 
@@ -46,7 +46,7 @@ def test_the_two_methods_agree():
 
 
 def test_liblinear_alone_is_near_the_optimum(monkeypatch):
-    monkeypatch.setattr("setpoint.ramp.solvers.svm._CERTIFYING", 0)
+    monkeypatch.setattr("setpoint.ramp.solvers.cutting_plane._CERTIFYING", 0)
     X, a, c = drawn(2)
     best, _ = svm(X, a, c, LAM)
     alone = SVM(X, LAM, method="liblinear").solve(a, c, eps=1e-9)

@@ -261,9 +261,8 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
             if self._value_of(name) is not None:
                 inner.setdefault(name, {})[rest] = inside.pop(key)
             elif name in self.get_params(False) and not hasattr(getattr(self, name), "set_params"):
-                raise InputError(
-                    f"`{name}={getattr(self, name)!r}` takes no parameters, got {rest!r}"
-                )
+                own = getattr(self, name)
+                raise InputError(f"`{name}={own!r}` takes no parameters, got {rest!r}")
         super().set_params(**inside)
         for name, changes in inner.items():
             setattr(self, name, cast(Settings, self._value_of(name)).with_params(**changes))
@@ -339,31 +338,26 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         for name, d in as_datasets(whole.get("datasets")).items():
             given[name] = rows[name].X, d.sensitive_features
         raw = {n: known[n] if n in known else self._scores(given[n][0]) for n in inputs.tables}
-        scores: ScoresOfSets = {}
-        for one, (own_X, columns) in given.items():
-            scores[one] = self._beside_values(own_X, raw[one], columns)
+        scores: ScoresOfSets = {
+            name: self._beside_values(own_X, raw[name], columns)
+            for name, (own_X, columns) in given.items()
+        }
         segments = {name: self._segments(*given[name]) for name in inputs.tables}
         decided = {name: self._shares(goal, scores[name], segments[name]) for name in scores}
-        labels = inputs.classes.labels
+        linked, rule, fitted = link(goal, inputs.rows.codebook), self.rule_, self.goal_report_
         sections: list[Section] = []
-        cuts = self.rule_.n_classes == 2 and self.rule_.score_columns is None
-        if cuts and len(inputs.answers) == 2:
+        if rule.n_classes == 2 and rule.score_columns is None and len(inputs.answers) == 2:
             scored = seen.evidence(scores)
-            points = operating_points(link(goal, scored.codebook), scored, self.rule_)
+            points = operating_points(link(goal, scored.codebook), scored, rule)
             sections += [] if points is None else [OperatingSection(points)]
         if seen.rows.codebook.defers:
-            deferred = deferral_points(seen.evidence(scores), self.rule_)
+            deferred = deferral_points(seen.evidence(scores), rule)
             sections += [] if deferred is None else [DeferralSection(deferred)]
-        report = report_on(
-            link(goal, inputs.rows.codebook),
-            inputs.confusion(decided),
-            objective=self._measured(goal, rows[None], scores[None], segments[None]),
-        )
-        fitted = self.goal_report_
-        drawn = inputs.rows.undecided(inputs.joined(decided)) if self.rule_.randomized else 0.0
+        measured = self._measured(goal, rows[None], scores[None], segments[None])
+        report = report_on(linked, inputs.confusion(decided), objective=measured)
+        drawn = inputs.rows.undecided(inputs.joined(decided)) if rule.randomized else 0.0
         table = inputs.tables[None]
         share = self._share_seen(X, table.weight)
-        notes = self._unbound()
         entries = with_searched_bounds(report.constraints, goal, own)
         report = replace(
             report,
@@ -372,9 +366,9 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
             sections=(*report.sections, *sections),
             search=Search(fitted.search.family, fitted.search.solver),
             rule=replace(fitted.rule, drawn=drawn),
-            warnings=(*report.warnings, *notes),
+            warnings=(*report.warnings, *self._unbound()),
         )
-        against = against_deployed(goal, labels, table, decided[None])
+        against = against_deployed(goal, inputs.classes.labels, table, decided[None])
         named = {"" if name is None else f"{name}: ": part for name, part in rows.items()}
         report = self._signed(with_deployed(report, against), digests_of(named))
         return report, seen, raw, decided
@@ -424,13 +418,7 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         warn_caller(text)
         return (text,)
 
-    def _measured(
-        self,
-        goal: Goal,
-        rows: GivenRows,
-        scores: NDArray[np.float64],
-        segments: NDArray[np.int64] | None,
-    ) -> Entry | None:
+    def _measured(self, goal: Goal, rows: GivenRows, scores: Any, segments: Any) -> Entry | None:
         """What a black box says of the rule; None for a goal with a formula."""
         metric = getattr(self, "goal", None)
         if not isinstance(metric, BlackBox) or metric.goal != goal:
@@ -645,14 +633,13 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
 
     def _check_named(self) -> None:
         """What the constructor says of columns and of the deployed model has to last."""
-        names = self.sensitive_features
+        names, deployed = self.sensitive_features, Deployed.of(self.baseline)
         words = [] if names is None else [names] if isinstance(names, str) else names
         if not isinstance(words, (list, tuple)) or not all(isinstance(w, str) for w in words):
             raise InputError(
                 "`sensitive_features` in the constructor names columns of X, one or a list, got a "
                 f"{type(names).__name__}; pass columns of values to fit"
             )
-        deployed = Deployed.of(self.baseline)
         if deployed is not None and not deployed.lasts:
             raise InputError(
                 "`baseline` in the constructor is a column of X or a classifier, got a "
@@ -662,21 +649,15 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
 
 def _learner_versions(estimator: Any) -> dict[str, str]:
     """The versions of the packages that the models inside come from, as far as they say so."""
+    inside = [estimator, *estimator.get_params(deep=True).values()]
+    kinds = {kind for x in inside if hasattr(x, "__dict__") for kind in type(x).__mro__}
+    names = {kind.__module__.partition(".")[0] for kind in kinds}
     out: dict[str, str] = {}
-    for value in [estimator, *estimator.get_params(deep=True).values()]:
-        for kind in type(value).__mro__ if hasattr(value, "__dict__") else ():
-            name = kind.__module__.partition(".")[0]
-            if name in _OWN_PACKAGES or name in out or name in sys.stdlib_module_names:
-                continue
-            found = _version(name)
-            if found is not None:
-                out[name] = found
-    return dict(sorted(out.items()))
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        found = getattr(sys.modules.get(name), "__version__", None)
-        return found if isinstance(found, str) else None
+    for name in sorted(names - {*_OWN_PACKAGES, *sys.stdlib_module_names}):
+        try:
+            found = version(name)
+        except PackageNotFoundError:
+            found = getattr(sys.modules.get(name), "__version__", None)
+        if isinstance(found, str):
+            out[name] = found
+    return out

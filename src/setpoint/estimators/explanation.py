@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, overload
@@ -11,14 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from setpoint.errors import (
-    InputTypeError,
-)
+from setpoint.errors import InputTypeError
 from setpoint.estimators.by_rule import DecidesByRule
 from setpoint.goals import column_in_words, value_in_words
-from setpoint.inputs import (
-    described,
-)
+from setpoint.inputs import described
 from setpoint.packages import pandas
 from setpoint.report import cleaned, covered, percent
 from setpoint.rules import Band, PerSegment, Rule, Threshold, segment_in_words
@@ -221,16 +217,14 @@ class Explanation:
         return str(self)
 
     def _repr_html_(self) -> str:
-        head = ("row", "decision", "score", "cut-off", "change", "where")
-        cells = "".join(
-            "<tr>" + "".join(f"<td>{escape(cleaned(x))}</td>" for x in _cells(row)) + "</tr>"
-            for row in self.rows[:_SHOWN]
-        )
-        titles = "".join(f"<th>{title}</th>" for title in head)
-        notes = "".join(f"<p>{escape(cleaned(x))}</p>" for x in (*self._more(), self.covers))
+        def tagged(tag: str, texts: Iterable[str]) -> str:
+            return "".join(f"<{tag}>{escape(cleaned(text))}</{tag}>" for text in texts)
+
+        titles = tagged("th", ("row", "decision", "score", "cut-off", "change", "where"))
+        cells = "".join(f"<tr>{tagged('td', _cells(row))}</tr>" for row in self.rows[:_SHOWN])
         return (
             f'<div class="setpoint-explanation"><table><thead><tr>{titles}</tr></thead>'
-            f"<tbody>{cells}</tbody></table>{notes}</div>"
+            f"<tbody>{cells}</tbody></table>{tagged('p', (*self._more(), self.covers))}</div>"
         )
 
     def _more(self) -> tuple[str, ...]:

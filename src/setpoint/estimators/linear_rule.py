@@ -68,11 +68,9 @@ class AsFloats(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.where(self.empty_, 0.0, self._floats(X, reset=False))
 
-    def _floats(self, X: Any, reset: bool) -> NDArray[np.float64]:
-        floats: NDArray[np.float64] = validate_data(
-            self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
-        return floats
+    def _floats(self, X: Any, reset: bool) -> Any:
+        how: Any = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        return validate_data(self, X, reset=reset, **how)
 
 
 # --- Features as training takes them: standardised ------------------------------------------------
@@ -139,10 +137,9 @@ def checked_features(estimator: Any, X: Any, reset: bool = False) -> Any:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
     require_numbers(X)
+    how: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
     try:
-        return validate_data(
-            estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
+        return validate_data(estimator, X, reset=reset, **how)
     except ValueError as error:
         if "could not convert" not in str(error):
             raise
@@ -223,8 +220,7 @@ def order_in_words(scores: Floats, true: Codes, fold: Codes | None = None) -> st
 
 def _of_class(score: Floats, hit: Bools, fold: Codes | None, tail: float) -> dict[str, str]:
     """What goes beyond chance, in words."""
-    n_rows, rarer = len(hit), int(min(hit.sum(), (~hit).sum()))
-    n_parts = min(_PARTS, rarer // _LEAST)
+    n_rows, n_parts = len(hit), min(_PARTS, int(min(hit.sum(), (~hit).sum())) // _LEAST)
     if n_parts < 2:
         return {}
     edges = np.unique(np.quantile(score, np.arange(1, _BINS) / _BINS))
@@ -490,6 +486,7 @@ class TrainedClassifier(SearchParameters, GoalClassifier):
             assert rows is not None
             return rows.evidence(lambda X: self._scores_by(found.model, X, data.column))
 
+        tried: Any = {"models": training.models, "allowed": training.allowed}
         found, report = decide(
             training.linked,
             found,
@@ -501,15 +498,13 @@ class TrainedClassifier(SearchParameters, GoalClassifier):
             trace=limits.trace if self._in_training else None,
             table=training.judged.tables[None],
             started=data.started,
-            certification=data.certification(
-                self, scored, models=training.models, allowed=training.allowed
-            ),
+            certification=data.certification(self, scored, **tried),
         )
         self.parameters_ = found.model
         self._close(data, found, self._reported(data, training, found, report))
         order = order_in_words(self._scores(data.X), data.true) if self._in_training else ""
+        report = self.goal_report_
         if order:
-            report = self.goal_report_
             self.goal_report_ = replace(report, warnings=(*report.warnings, order))
         self._sign(data.digests)
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from html import escape
-from itertools import product
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -342,13 +342,10 @@ class Monitor:
         for name, part in zip(self.names(), share.tolist(), strict=True):
             so_far = percent(min(part, 1.0))
             out.append(f"{name}: evidence that it is broken at {so_far} of what an alarm takes")
-        rate = f"While all is well, the chance of ever an alarm is at most {percent(self.alpha)}."
+        rate = f"the chance of ever an alarm is at most {percent(self.alpha)}."
         if self.restart:
-            rate = (
-                f"While all is well, an alarm comes after {1 / self.alpha:,.0f} rows or more on "
-                "average."
-            )
-        return [*out, rate]
+            rate = f"an alarm comes after {1 / self.alpha:,.0f} rows or more on average."
+        return [*out, f"While all is well, {rate}"]
 
     def section(self) -> TextSection:
         """What is known, as a section of a report."""
@@ -400,10 +397,8 @@ class Monitor:
         axes.axhline(self.limit, **style.ASKED, label="alarm")
         crossed = [a.row for a in self.alarms_]
         if crossed:
-            axes.plot(
-                crossed, [self.limit] * len(crossed), "o", color=style.ORANGE,
-                label="first seen", clip_on=False, zorder=5,
-            )  # fmt: skip
+            mark: dict[str, Any] = {"color": style.ORANGE, "clip_on": False, "zorder": 5}
+            axes.plot(crossed, [self.limit] * len(crossed), "o", label="first seen", **mark)
         most = max(self.limit, float(peaks.max(initial=0.0)))
         axes.set_ylim(LOWEST, min(10.0 * most, 1e6 * self.limit))
         axes.set_yscale("log")
@@ -483,10 +478,9 @@ def _groups_of(own: GoalClassifier | None) -> dict[str, list[Any]]:
     if own is None:
         return {}
     compared = [row.columns for row in own.goal_report_.groups]
-    for key in (*compared, *own.rule_.segment_keys):
-        for column, value in key:
-            if not isinstance(value, Other):
-                out.setdefault(column, {})[value] = None
+    for column, value in chain.from_iterable((*compared, *own.rule_.segment_keys)):
+        if not isinstance(value, Other):
+            out.setdefault(column, {})[value] = None
     return {column: list(values) for column, values in out.items()}
 
 

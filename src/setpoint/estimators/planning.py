@@ -333,22 +333,17 @@ class RowsNeeded:
         chance = f"with a chance of {short_percent(self.power)}"
         first = "No number of rows certifies this goal, as these rates do not meet it."
         if self.rows is not None:
-            first = (
-                f"About {self.rows:,} rows that take no part in the fit certify this goal {chance}."
-            )
+            who = f"About {self.rows:,} rows that take no part in the fit"
+            first = f"{who} certify this goal {chance}."
         out = [first, *(f"  {c}" for c in self.constraints)]
         if self.table:
-            head = [f"{m:g}" for m in self.margins]
+            one, names = self.hardest, ["confidence", *map(short_percent, self.confidences)]
             body = [["-" if n is None else f"{n:,}" for n in row] for row in self.table]
-            wide = [max(map(len, column)) for column in zip(head, *body, strict=True)]
-            one = self.hardest
-            out += [
-                "",
-                f"Rows by confidence, and by how far the bound of {one.text} lies from "
-                f"{one.value:.4g}:",
-            ]
-            names = ["confidence", *(short_percent(c) for c in self.confidences)]
-            for name, row in zip(names, [head, *body], strict=True):
+            rows = [[f"{m:g}" for m in self.margins], *body]
+            wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+            what = f"Rows by confidence, and by how far the bound of {one.text} lies from"
+            out += ["", f"{what} {one.value:.4g}:"]
+            for name, row in zip(names, rows, strict=True):
                 cells = "  ".join(f"{c:>{w}}" for c, w in zip(row, wide, strict=True))
                 out.append(f"  {name:>10}  {cells}")
         return out
@@ -570,9 +565,8 @@ def weights_for_prior(y: Any, prior: Mapping[Any, Any]) -> NDArray[np.float64]:
             f"`prior` lacks {', '.join(map(repr, lacking))}, which y holds; it needs a share for "
             "every label"
         )
-    total = math.fsum(float(prior[label]) for label in labels)
+    shares = np.array([float(prior[label]) for label in labels])
+    total = math.fsum(shares)
     if abs(total - 1) > 1e-6:
         raise InputError(f"`prior` sums to {total:.6g}; the shares of all labels must sum to 1")
-    shares = np.array([float(prior[label]) for label in labels]) / total
-    weights: NDArray[np.float64] = (shares * len(codes) / np.bincount(codes))[codes]
-    return weights
+    return np.asarray((shares / total * len(codes) / np.bincount(codes))[codes])

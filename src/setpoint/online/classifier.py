@@ -14,22 +14,30 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from setpoint.errors import InputError
 from setpoint.estimators import GoalClassifier, ModelFileError, atomic_fit, load_model, save_model
-from setpoint.goals import Goal
-from setpoint.inputs import UnfittedError, aligned, check_length, frame_of
+from setpoint.goals import Goal, as_goal
+from setpoint.inputs import (
+    UnfittedError,
+    aligned,
+    check_labels,
+    check_length,
+    frame_of,
+    two_classes,
+)
 from setpoint.online.engine import (
+    Buffer,
     Engine,
+    SolverName,
+    StreamLength,
+    Window,
     as_codes,
     as_rows,
     begin,
-    check_same_classes,
-    first_classes,
     n_rows_of,
     names_of,
     rows_of,
     weights_for,
 )
 from setpoint.online.notes import stream_report
-from setpoint.online.parameters import Buffer, SolverName, StreamLength, Window
 from setpoint.parameters import Above0OrAuto
 from setpoint.report import GoalReport
 from setpoint.rules import Threshold
@@ -240,7 +248,9 @@ class OnlineFClassifier(GoalClassifier):
             self._check_random_state()
             engine = self._begin(y, self.classes if classes is None else classes)
         elif classes is not None:
-            check_same_classes(classes, self.classes_)
+            found, known = check_labels(classes, "classes")[0].tolist(), self.classes_.tolist()
+            if found != known:
+                raise InputError(f"`classes` are {found}, and were {known} so far")
         codes = as_codes(y, engine.labels, n_rows_of(rows))
         weight = weights_for(engine, sample_weight, len(codes), all_zero=not afresh)
         self._keep(engine)
@@ -427,7 +437,14 @@ class OnlineFClassifier(GoalClassifier):
         return X
 
     def _begin(self, y: Any, classes: Any) -> Engine:
-        first = first_classes(self.goal, y, classes, self.pos_label)
+        try:
+            first = two_classes(y, classes, self.pos_label, goal=as_goal(self.goal))
+        except ValueError as error:
+            if classes is None and "one class only" in str(error):
+                raise InputError(
+                    f"{error}. A stream may begin so: declare `classes`, both labels"
+                ) from None
+            raise
         return begin(self, self.n_features_in_, first)
 
     def _keep(self, engine: Engine) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,9 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples, validate_data
 
 from setpoint.array_types import Floats
-from setpoint.errors import InputError, InputTypeError, warn_caller
-from setpoint.goals import Goal, Label, as_goal
+from setpoint.counts import Codebook
+from setpoint.errors import InputError, InputTypeError, quoted, warn_caller
+from setpoint.goals import EVERYWHERE, Goal, Label, Metric, as_goal, require_rows_alone
 from setpoint.inputs import (
     ClassOrder,
     check_labels,
@@ -27,12 +29,186 @@ from setpoint.inputs import (
     one_column,
     require_numbers,
     some,
-    two_classes,
 )
 from setpoint.online import learners as at
 from setpoint.online.learners import State
-from setpoint.online.parameters import StreamGoal, first_record
-from setpoint.online.solvers import NotFiniteError, cut_score, expected, run, set_cut
+from setpoint.online.solvers import (
+    FIRST_STAGE,
+    LEAST_ROWS,
+    NotFiniteError,
+    cut_score,
+    expected,
+    fofo_stages,
+    run,
+    set_cut,
+)
+from setpoint.parameters import Number, check
+from setpoint.program import Accepted, link
+from setpoint.solvers import WITHOUT_FORMULA
+
+# --- Goals over the counts of two classes, and the best cut-off of the sketch ---------------------
+
+
+def f_beta_of(goal: Goal, positive: Label) -> float | None:
+    """The beta of the F-measure that a goal maximises, and nothing else; None for others.
+
+    Examples
+    --------
+    >>> from setpoint import Goal
+    >>> f_beta_of(Goal.parse("maximize fbeta(2)"), 1), f_beta_of(Goal.parse("maximize recall"), 1)
+    (2.0, None)
+    """
+    measure = goal.objective
+    if goal.sense != "maximize" or goal.constraints or not isinstance(measure, Metric):
+        return None
+    if measure.population != EVERYWHERE or measure.label not in (None, positive):
+        return None
+    if measure.name in ("f1", "jaccard"):
+        return 1.0
+    return float(dict(measure.params)["beta"]) if measure.name == "fbeta" else None  # type: ignore[arg-type]
+
+
+class StreamGoal:
+    """A goal as a function of true and false positives and negatives, whatever their totals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from setpoint import Goal
+    >>> goal = Goal.parse("maximize recall subject to precision >= 0.7")
+    >>> problem = StreamGoal(goal, ("no", "yes"))
+    >>> problem.value(np.array([[90.0, 2.0], [4.0, 4.0]]))
+    0.5
+    >>> problem.best(np.array([[9.0, 1.0], [1.0, 9.0]]))
+    1
+    """
+
+    def __init__(self, goal: Goal, classes: tuple[Label, Label]) -> None:
+        require_rows_alone(
+            goal,
+            "a stream is counted by true and predicted class alone; `PlugInClassifier` takes such "
+            "goals, on rows that are kept",
+        )
+        self.goal = goal
+        program = link(goal, Codebook.of(classes)).at_any_totals()
+        self._accepted = Accepted(program, [(0, 0), (0, 1)])
+
+    def value(self, counts: Floats) -> float:
+        """The objective at counts (2, 2) by true and predicted class."""
+        rates = self._accepted.with_totals(counts.sum(axis=1)).rates(counts[:, 1])
+        return float(self._accepted.program.value(rates))
+
+    def best(self, expected: Floats) -> int:
+        """The first of the ascending bins (2, K) that is accepted by the best cut-off; K: none."""
+        filled = np.flatnonzero(expected.sum(axis=0) > 0)[::-1]
+        counts = np.zeros((2, len(filled) + 1))
+        np.cumsum(expected[:, filled], axis=1, out=counts[:, 1:])
+        found = self._accepted.with_totals(counts[:, -1]).best(counts, least_violation=True)
+        return int(np.append(expected.shape[1], filled)[found.cutoff])
+
+
+# --- What the constructor takes, checked before the first row -------------------------------------
+
+
+SOLVERS = {
+    "sketch": at.SKETCH, "fofo": at.FOFO, "ofo": at.OFO, "ofo-rb": at.OFO_RB, "half": at.HALF
+}  # fmt: skip
+LEARNERS = {"nag": at.NAG, "sgd": at.SGD, "adagrad": at.ADAGRAD}
+
+SolverName: TypeAlias = Annotated[str, tuple(SOLVERS)]
+Buffer: TypeAlias = Annotated[int, Number("a whole number of at least 1", 1.0, integer=True)]
+Window: TypeAlias = Annotated[
+    int | None, Number("a whole number of at least 1, or None", 1.0, integer=True, other=(None,))
+]
+StreamLength: TypeAlias = Annotated[
+    int | None,
+    Number(
+        f"a whole number of at least {LEAST_ROWS}, or None", LEAST_ROWS, integer=True, other=(None,)
+    ),
+]
+
+_STEPS = {"nag": 2.0, "sgd": 1.0, "adagrad": 0.5}
+_CONSTANT_STEPS = {"nag": 0.05, "sgd": 0.05, "adagrad": 0.02}
+"""With `constant_step`."""
+
+_GIVEN = -1
+"""The code of a learner of the user's: kernels never ask for it."""
+
+
+def first_record(given: Any, classes: ClassOrder) -> Any:
+    """The record of a stream before its first row, as a classifier's parameters ask for it."""
+    check(given)
+    solver, learner, constant = given.solver, given.learner, given.constant_step
+    own = not isinstance(learner, str)
+    if own:
+        _check_own(given)
+    else:
+        check(given, {"learner": tuple(LEARNERS)})
+    wanted = as_goal(given.goal)
+    wanted.require_formula(WITHOUT_FORMULA)
+    negative, positive = classes.labels
+    beta = f_beta_of(wanted, positive)
+    StreamGoal(wanted, (negative, positive))  # refuses goals that no stream can be counted by
+    if beta is None and solver not in ("sketch", "half"):
+        raise InputError(
+            f"`solver={solver!r}` maximises fbeta or jaccard of the positive class, without "
+            f"constraints, and the goal is '{wanted}'; `solver='sketch'` takes it"
+        )
+    for name, needed in (("n", "fofo"), ("window", "sketch")):
+        if getattr(given, name) is not None and solver != needed:
+            raise InputError(f"`{name}` is for `solver={needed!r}`, got `solver={solver!r}`")
+    record = np.zeros((), at.STATE)
+    record["learner"] = _GIVEN if own else LEARNERS[learner]
+    record["solver"] = SOLVERS[solver]
+    steps = _CONSTANT_STEPS if constant else _STEPS
+    record["step"] = steps["nag" if own else learner] if given.step == "auto" else given.step
+    record["beta2"] = (1.0 if beta is None else beta) ** 2
+    record["constant_step"] = constant
+    record["windowed"] = given.window is not None
+    record["asks"] = beta is None and solver == "sketch"
+    record["margin"] = own and not hasattr(learner, "predict_proba")
+    record["normalised"] = record["learner"] == at.NAG
+    record["slope"] = 1.0
+    record["smallest"] = np.inf
+    most = 1.0 / (1.0 + record["beta2"])
+    if solver == "half":
+        record["threshold"] = 0.0 if record["margin"] else 0.5
+        record["open"] = 1
+    elif solver == "fofo" and given.n is None:
+        record["threshold"] = 0.5 * most  # as printed it starts at 0
+    record["theta"] = record["start"] = record["threshold"]
+    record["radius"] = most
+    stages, rows = (-1, int(FIRST_STAGE)) if given.n is None else fofo_stages(int(given.n))
+    record["stages_left"], record["stage_length"] = stages, rows
+    record["rate"] = most / math.sqrt(10.0 * rows)
+    return record
+
+
+def _check_own(given: Any) -> None:
+    """Refuse a learner of the user's that cannot be taught, and what is not for one."""
+    learner, solver = given.learner, given.solver
+    name = type(learner).__name__
+    if isinstance(learner, type) or not hasattr(learner, "partial_fit"):
+        got = "a class" if isinstance(learner, type) else f"a {name}"
+        raise InputTypeError(
+            f"`learner` is one of {list(LEARNERS)} or an object with partial_fit, got {got}"
+        )
+    if not hasattr(learner, "predict_proba"):
+        if not hasattr(learner, "decision_function"):
+            raise InputTypeError(
+                f"`learner`: {name} has neither predict_proba nor decision_function"
+            )
+        if solver not in ("sketch", "half"):
+            raise InputError(
+                f"`solver={solver!r}` needs posteriors, and {name} has no predict_proba; "
+                "`solver='sketch'` takes any score"
+            )
+    for name, default in (("step", "auto"), ("constant_step", False)):
+        if getattr(given, name) != default:
+            raise InputError(
+                f"{quoted(name)} is for the learners of this library; your own has its own step"
+            )
+
 
 # --- Rows and labels as kernels take them ---------------------------------------------------------
 
@@ -51,15 +227,9 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     if not reset and _is_plain(estimator, X):
         return X  # kernels find what is not finite
     require_numbers(X)
+    how: Any = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
     with np.errstate(invalid="ignore"):  # its check adds up, and infinite minus infinite is none
-        rows: Any = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-        )
+        rows: Any = validate_data(estimator, X, reset=reset, **how)
     if not getattr(rows, "has_canonical_format", True):
         rows = rows.copy() if rows is X else rows
         rows.sum_duplicates()  # each column once a row
@@ -70,10 +240,9 @@ def _is_plain(estimator: Any, X: Any) -> bool:
     """Whether kernels take `X` as it is: a row at a time, checks would cost more than learning."""
     if type(X) is np.ndarray:
         plain = X.ndim == 2 and X.flags.c_contiguous
-    elif type(X) in (sparse.csr_matrix, sparse.csr_array):
-        plain = X.ndim == 2 and X.has_canonical_format
     else:
-        return False
+        known = type(X) in (sparse.csr_matrix, sparse.csr_array)
+        plain = known and X.ndim == 2 and X.has_canonical_format
     if not plain or X.dtype not in _FLOATS or X.shape[0] == 0:
         return False
     return X.shape[1] == estimator.n_features_in_ and not hasattr(estimator, "feature_names_in_")
@@ -130,8 +299,7 @@ class Waiting:
     """A bounded buffer of rows and what was decided of them by id, oldest first."""
 
     def __init__(self, size: int) -> None:
-        self.size = size
-        self.n_expired = 0
+        self.size, self.n_expired = size, 0
         self._rows: dict[Hashable, tuple[Any, int]] = {}
         # The last ids that left, so that messages can tell why one is not waiting.
         self._gone: dict[Hashable, str] = {}
@@ -152,9 +320,7 @@ class Waiting:
             self._rows[i] = row
             self._gone.pop(i, None)
         while len(self._rows) > self.size:
-            oldest = next(iter(self._rows))
-            del self._rows[oldest]
-            self._leave(oldest, "expired")
+            self.leave(next(iter(self._rows)), "expired")
             self.n_expired += 1
 
     def check_there(self, ids: Sequence[Hashable]) -> list[int]:
@@ -182,12 +348,9 @@ class Waiting:
         """A row that waits, and what was decided of it."""
         return self._rows[i]
 
-    def leave(self, i: Hashable) -> None:
-        """Its label was learnt."""
+    def leave(self, i: Hashable, why: str = "learnt") -> None:
+        """Its label was learnt, or it expired."""
         del self._rows[i]
-        self._leave(i, "learnt")
-
-    def _leave(self, i: Hashable, why: str) -> None:
         self._gone[i] = why
         while len(self._gone) > 2 * self.size:
             del self._gone[next(iter(self._gone))]
@@ -196,11 +359,9 @@ class Waiting:
         """Rows of one kind as one matrix: by itself each would take a file in a model file."""
         state = vars(self).copy()
         rows, gone = state.pop("_rows"), state.pop("_gone")
-        state["ids"] = list(rows)
-        state["decided"] = np.array([decided for _, decided in rows.values()], np.int8)
-        state["rows"] = _stacked([x for x, _ in rows.values()])
-        state["gone"], state["why"] = list(gone), list(gone.values())
-        return state
+        kept, decided = [x for x, _ in rows.values()], [code for _, code in rows.values()]
+        state |= {"ids": list(rows), "decided": np.array(decided, np.int8), "rows": _stacked(kept)}
+        return state | {"gone": list(gone), "why": list(gone.values())}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         rest = dict(state)
@@ -221,20 +382,13 @@ def _check_once(ids: Sequence[Hashable]) -> None:
 
 def _stacked(rows: list[Any]) -> Any:
     """Rows of one kind and type as one array, or as parts and shape of one matrix; else a list."""
-    kinds = {_kind(x) for x in rows}
-    if len(kinds) != 1 or None in kinds:
-        return rows
-    if isinstance(rows[0], np.ndarray):
-        return np.concatenate(rows)
-    data, indices, _, shapes = zip(*rows, strict=True)
-    parts = np.concatenate(data), np.concatenate(indices), np.cumsum([0, *map(len, data)])
-    return parts, (len(rows), shapes[0][1])
-
-
-def _kind(x: Any) -> Any:
-    if isinstance(x, SparseRow):
-        return x.data.dtype, x.indices.dtype
-    return x.dtype if isinstance(x, np.ndarray) else None
+    sparse_rows = all(isinstance(x, SparseRow) for x in rows)
+    if sparse_rows and len({(x.data.dtype, x.indices.dtype) for x in rows}) == 1:
+        data, indices, _, shapes = zip(*rows, strict=True)
+        parts = np.concatenate(data), np.concatenate(indices), np.cumsum([0, *map(len, data)])
+        return parts, (len(rows), shapes[0][1])
+    dense = all(isinstance(x, np.ndarray) for x in rows) and len({x.dtype for x in rows}) == 1
+    return np.concatenate(rows) if dense else rows
 
 
 def rows_of(X: Any) -> list[Any]:
@@ -365,11 +519,9 @@ class Engine:
                 f"`learner`: {type(self.model).__name__}.predict_proba gave an array of shape "
                 f"{proba.shape}; two columns are expected, one a class"
             )
-        p = proba[:, -1 if self._positive_last else 0]
-        p = self._known(p, 0.5)
+        p = self._known(proba[:, -1 if self._positive_last else 0], 0.5)
         p = np.clip(p, _LEAST, 1.0 - _LEAST)
-        out: Floats = np.log(p / (1.0 - p))
-        return out
+        return np.asarray(np.log(p / (1.0 - p)))
 
     def _known(self, scores: Floats, otherwise: float) -> Floats:
         unknown = np.isnan(scores)
@@ -383,13 +535,9 @@ class Engine:
     def _teach(self, X: Any, y: int, weight: Floats | None) -> None:
         if weight is not None and weight[0] == 0.0:
             return
-        label = np.array([self.labels[int(y)]])
-        given: dict[str, Any] = {}
-        if "classes" in self._parameters:
-            given["classes"] = self.classes
-        if weight is not None:
-            given["sample_weight"] = weight
-        self.model.partial_fit(X, label, **given)
+        given = {"classes": self.classes} if "classes" in self._parameters else {}
+        given |= {} if weight is None else {"sample_weight": weight}
+        self.model.partial_fit(X, np.array([self.labels[int(y)]]), **given)
 
     @cached_property
     def _parameters(self) -> frozenset[str]:
@@ -435,25 +583,6 @@ def first_weights(record: Any, n_features: int) -> Floats:
     if record["normalised"]:
         weights[at.INVERSE, :n_features] = at.UNSEEN
     return weights
-
-
-def first_classes(goal: Any, y: Any, declared: Any, pos_label: Any) -> ClassOrder:
-    """The classes that were declared, or those of the first labels."""
-    try:
-        return two_classes(y, declared, pos_label, goal=as_goal(goal))
-    except ValueError as error:
-        if declared is None and "one class only" in str(error):
-            raise InputError(
-                f"{error}. A stream may begin so: declare `classes`, both labels"
-            ) from None
-        raise
-
-
-def check_same_classes(classes: Any, known: NDArray[Any]) -> None:
-    """Refuse other classes than before."""
-    found = check_labels(classes, "classes")[0].tolist()
-    if found != known.tolist():
-        raise InputError(f"`classes` are {found}, and were {known.tolist()} so far")
 
 
 def weights_for(

@@ -9,8 +9,7 @@ import numpy as np
 
 from setpoint.counts import Codebook, Confusion
 from setpoint.online import learners as at
-from setpoint.online.engine import Engine
-from setpoint.online.parameters import SOLVERS
+from setpoint.online.engine import SOLVERS, Engine
 from setpoint.online.solvers import calibrate
 from setpoint.program import link
 from setpoint.report import GoalReport, RuleFacts, Search, Section, report_on
@@ -87,12 +86,14 @@ class StreamSummary(Section):
         'So far: 8 true and 2 false positives, 2 false and 88 true negatives; 10 % positive.'
         """
         prior = "" if self.prior is None else f"; {100 * self.prior:.3g} % positive"
-        counts = _counts(self.tp, self.fp, self.fn, self.tn)
-        out = [f"So far: {counts}{prior}."]
         value = "" if self.window_value is None else f"objective {self.window_value:.4f}; "
-        counts = _counts(self.window_tp, self.window_fp, self.window_fn, self.window_tn)
-        out.append(f"The last {self.window_rows:,} rows: {value}{counts}.")
-        out.append(f"Decided positive from a score of {self.threshold:.4f} on.")
+        counts = _counts(self.tp, self.fp, self.fn, self.tn)
+        last = _counts(self.window_tp, self.window_fp, self.window_fn, self.window_tn)
+        out = [
+            f"So far: {counts}{prior}.",
+            f"The last {self.window_rows:,} rows: {value}{last}.",
+            f"Decided positive from a score of {self.threshold:.4f} on.",
+        ]
         if self.slope is not None and self.calibration_error is not None:
             out.append(
                 f"Calibration: slope {self.slope:.2f}, intercept {self.intercept:.2f} in log-odds; "
@@ -133,29 +134,19 @@ def stream_report(engine: Engine) -> GoalReport:
     (wtn, wfp), (wfn, wtp) = tally[at.WEIGHT_IN_WINDOW].tolist()
     slope, intercept, error = _calibration(engine)
     rows = tn + fp + fn + tp
+    prior = (tp + fn) / rows if rows else None
+    value = engine.problem.value(tally[at.WEIGHT_IN_WINDOW]) if rows else None
+    waiting = len(engine.waiting), engine.waiting.n_expired
     summary = StreamSummary(
-        threshold=engine.threshold,
-        prior=(tp + fn) / rows if rows else None,
-        tp=tp, fp=fp, fn=fn, tn=tn,
-        window_rows=int(record["filled"]),
-        window_value=engine.problem.value(tally[at.WEIGHT_IN_WINDOW]) if rows else None,
-        window_tp=wtp, window_fp=wfp, window_fn=wfn, window_tn=wtn,
-        slope=slope,
-        intercept=intercept,
-        calibration_error=error,
-        waiting=len(engine.waiting),
-        expired=engine.waiting.n_expired,
+        engine.threshold, prior, tp, fp, fn, tn, int(record["filled"]), value,
+        wtp, wfp, wfn, wtn, slope, intercept, error, *waiting,
     )  # fmt: skip
-    return replace(
-        report,
-        search=Search(
-            "online",
-            next(name for name, code in SOLVERS.items() if code == record["solver"]),
-            "each row was decided by the rule of its moment, before its label was used",
-        ),
-        rule=RuleFacts(rule, cutoffs=(((), engine.threshold),)),
-        sections=(*report.sections, summary),
-    )
+    solver = next(name for name, code in SOLVERS.items() if code == record["solver"])
+    how = "each row was decided by the rule of its moment, before its label was used"
+    facts = RuleFacts(rule, cutoffs=(((), engine.threshold),))
+    sections = (*report.sections, summary)
+    search = Search("online", solver, how)
+    return replace(report, search=search, rule=facts, sections=sections)
 
 
 def _confusion(engine: Engine) -> Confusion:

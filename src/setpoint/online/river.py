@@ -117,13 +117,11 @@ class OnlineF(base.Classifier):
                 "`learner` is 'nag', 'sgd' or 'adagrad' here; OnlineFClassifier takes one of your "
                 f"own, got {type(given.learner).__name__}"
             )
-        found = two_classes(
-            None, (False, True) if classes is None else classes, pos_label, goal=as_goal(goal)
-        )
-        negative, positive = found.labels
+        both = (False, True) if classes is None else classes
+        found = two_classes(None, both, pos_label, goal=as_goal(goal))
         self._engine = begin(given, _FEW, found)
-        self._labels: tuple[Any, Any] = negative, positive
-        self._codes: dict[Any, int] = {negative: 0, positive: 1}
+        self._labels: Any = found.labels
+        self._codes: dict[Any, int] = {label: code for code, label in enumerate(found.labels)}
         self._rows = _RowsOfDicts()
 
     # ------------------------------------------------------------------ the stream
@@ -220,11 +218,9 @@ class OnlineF(base.Classifier):
         try:
             return self._codes[y]
         except (KeyError, TypeError):
-            declare = "; other labels are declared, classes=(one, other)"
-            raise InputError(
-                f"`y` is {y!r}, which is not a class ({nearest(y, self._codes)})"
-                + (declare if self.classes is None else "")
-            ) from None
+            more = "; other labels are declared, classes=(one, other)" * (self.classes is None)
+            near = nearest(y, self._codes)
+            raise InputError(f"`y` is {y!r}, which is not a class ({near}){more}") from None
 
     def _make_room(self) -> None:
         """Double the weights where they are too few; the intercept stays last."""

@@ -60,11 +60,10 @@ def logistic(X: Any, true: NDArray[Any], weight: Floats | None, rng: np.random.G
     """Coefficients and intercept (d + 1,) of a logistic regression."""
     index: Any = slice(None)
     if len(true) > _MOST:
-        picked = [
-            rng.choice(np.flatnonzero(true == side), size, replace=False)
-            for side in (False, True)
-            for size in [_share(int((true == side).sum()), len(true))]
-        ]
+        sides = [np.flatnonzero(true == side) for side in (False, True)]
+        sizes = [min(len(s), max(_MOST * len(s) // len(true), 1000)) for s in sides]
+        pairs = zip(sides, sizes, strict=True)
+        picked = [rng.choice(side, size, replace=False) for side, size in pairs]
         index = np.sort(np.concatenate(picked))
     if len(np.unique(true[index])) < 2:
         return np.zeros(X.shape[1] + 1)
@@ -73,10 +72,6 @@ def logistic(X: Any, true: NDArray[Any], weight: Floats | None, rng: np.random.G
         model = LogisticRegression(C=1.0, max_iter=100)
         model.fit(X[index], true[index], None if weight is None else weight[index])
     return np.append(model.coef_[0], model.intercept_[0])
-
-
-def _share(count: int, total: int) -> int:
-    return min(count, max(_MOST * count // total, 1000))
 
 
 def normed(w: Floats, X: Any, weight: Floats | None = None) -> Floats:
@@ -122,59 +117,6 @@ def prepare(
     )
     problem.rows  # noqa: B018  # a bound of another shape is refused before any work
     return problem, main, factor
-
-
-def train(
-    estimator: Any,
-    data: FitData,
-    problem: Problem,
-    main: CheckedTable,
-    factor: float,
-    limits: Limits,
-) -> RampTraining:
-    """Find the model, beside those that were there before; a limit or Ctrl-C ends it early."""
-    seed, solver, score = data.key % 2**32, data.solver, estimator.score_feature_
-    rng = np.random.default_rng(seed)
-    deployed = None
-    if score is not None:  # the last of the features
-        deployed = np.append(np.zeros(problem.X.shape[1] - 1), [1.0, -(score.cut * factor)])
-    start = _start(estimator.start, problem, main, deployed, rng)
-    tol = _TOL if data.limits.tol is None else data.limits.tol
-    how: dict[str, Any] = {"tol": tol, "drawn": estimator.randomized, "limits": limits}
-    search: RampSearch
-    if isinstance(solver, CuttingPlane):
-        search = MajorizeMinimize(
-            problem, start, chooser=solver.chooser, svm=solver.svm, seed=seed, **how
-        )
-    else:
-        search = AugmentedLagrangian(problem, start, rng=rng, **how)
-    search.solved()
-    rivals = {"the start": start} if start.any() else {}
-    if deployed is not None:
-        rivals["the deployed model"] = normed(deployed, problem.X, problem.weight)
-    return RampTraining(
-        data.judged, problem, factor, search, rivals, estimator.randomized, estimator.on_infeasible
-    )
-
-
-def _start(
-    kind: str,
-    problem: Problem,
-    main: CheckedTable,
-    deployed: Floats | None,
-    rng: np.random.Generator,
-) -> Floats:
-    """The model from which the search begins, its cut-off adjusted to the goal."""
-    if kind == "zero":
-        return np.zeros(problem.X.shape[1] + 1)
-    w = deployed
-    if w is None or kind != "baseline":
-        n = len(main.labels)
-        weight = None if problem.weight is None else problem.weight[:n]
-        weight = None if weight is None else weight / row_unit(weight)
-        codes = main.deployed if kind == "baseline" else main.true
-        w = logistic(problem.X[:n], codes == 1, weight, rng)  # type: ignore[arg-type]
-    return normed(w, problem.X, problem.weight)
 
 
 # --- RampClassifier: a linear model with bounds on any number of data sets ------------------------
@@ -320,22 +262,46 @@ class RampClassifier(TrainedClassifier):
             self._check_drawable(data.X, data.key, column_names(data.X))
         _warn_small(data.judged)
         self.preprocessor_ = fit_preprocessor(self.preprocessor, data.trained_on, data.classes)
-        self.score_feature_ = score_feature(
-            self.baseline_score_feature,
-            data.deployed,
-            data.X,
-            np.array(data.classes.labels)[1],
-            data.weight,
-        )
+        wanted, positive = self.baseline_score_feature, np.array(data.classes.labels)[1]
+        self.score_feature_ = score_feature(wanted, data.deployed, data.X, positive, data.weight)
         features: dict[str | None, Any] = {None: self._transformed(data.features, data.X)}
         for name in data.judged.tables:
             if name is not None:
                 with naming(name):
                     X = data.given[name].X
                     features[name] = self._transformed(self._features(X, data.column), X)
-        training = train(self, data, *prepare(self, data.judged, features), limits)
-        self.multipliers_ = prices(training.problem, training.solved.multipliers)
-        return training
+        problem, main, factor = prepare(self, data.judged, features)
+        seed, solver, score = data.key % 2**32, data.solver, self.score_feature_
+        rng = np.random.default_rng(seed)
+        deployed = None
+        if score is not None:  # the last of the features
+            deployed = np.append(np.zeros(problem.X.shape[1] - 1), [1.0, -(score.cut * factor)])
+        start = np.zeros(problem.X.shape[1] + 1)
+        if self.start != "zero":
+            if deployed is not None and self.start == "baseline":
+                start = deployed
+            else:
+                n, codes = len(main.labels), main.true
+                weight = None if problem.weight is None else problem.weight[:n]
+                weight = None if weight is None else weight / row_unit(weight)
+                if self.start == "baseline" and main.deployed is not None:
+                    codes = main.deployed
+                start = logistic(problem.X[:n], np.asarray(codes) == 1, weight, rng)
+            start = normed(start, problem.X, problem.weight)
+        tol = _TOL if data.limits.tol is None else data.limits.tol
+        how: dict[str, Any] = {"tol": tol, "drawn": self.randomized, "limits": limits}
+        if isinstance(solver, CuttingPlane):
+            how |= {"chooser": solver.chooser, "svm": solver.svm, "seed": seed}
+            search: RampSearch = MajorizeMinimize(problem, start, **how)
+        else:
+            search = AugmentedLagrangian(problem, start, rng=rng, **how)
+        search.solved()  # a limit or Ctrl-C ends it early
+        rivals = {"the start": start} if start.any() else {}
+        if deployed is not None:
+            rivals["the deployed model"] = normed(deployed, problem.X, problem.weight)
+        self.multipliers_ = prices(problem, search.multipliers)
+        asked = self.randomized, self.on_infeasible
+        return RampTraining(data.judged, problem, factor, search, rivals, *asked)
 
     def _transformed(self, features: Any, X: Any) -> Any:
         features = super()._transformed(features, X)
@@ -354,13 +320,11 @@ class RampClassifier(TrainedClassifier):
 def _warn_small(inputs: CheckedData) -> None:
     """Say which data sets are too small for what a model reaches there to last."""
     for name, table in inputs.tables.items():
-        n_rows = inputs.n_rows[name]
-        if table.weight is not None:
-            n_rows = int(np.count_nonzero(table.weight))
+        weight = table.weight
+        n_rows = inputs.n_rows[name] if weight is None else int(np.count_nonzero(weight))
         if name is not None and n_rows < _FEW_ROWS:
             warn_caller(
                 f"the data set {name!r} has {n_rows} row{'s' * (n_rows != 1)}: with fewer than "
-                f"{_FEW_ROWS} a bound "
-                "on it says little about rows like them",
+                f"{_FEW_ROWS} a bound on it says little about rows like them",
                 FewRowsWarning,
             )

@@ -256,27 +256,23 @@ def aligned(datasets: Any, names: Sequence[str] | None, spare: Any = None) -> di
 
 
 def _aligned(name: str, d: Dataset, names: Sequence[str] | None, spare: Any) -> Dataset:
-    found = column_names(d.X)
+    found, who = column_names(d.X), f"`datasets[{name!r}]`"
     if (found is None) != (names is None):
         one, other = ("X", "the data set") if found is None else ("the data set", "X")
         raise InputError(
-            f"`datasets[{name!r}]`: {one} has column names and {other} has none; columns are "
-            "matched by name, so pass frames for both or arrays for both"
+            f"{who}: {one} has column names and {other} has none; columns are matched by name, so "
+            "pass frames for both or arrays for both"
         )
     if found is None or names is None or found == list(names):
         return d
-    for column in names:
-        if column not in found and column != spare:
-            raise InputError(
-                f"`datasets[{name!r}]` has no column {column!r}, which X has "
-                f"({nearest(column, found)})"
-            )
-    strange = [column for column in found if column not in names and column != spare]
+    lacking = [c for c in names if c not in found and c != spare]
+    strange = [c for c in found if c not in names and c != spare]
+    if lacking:
+        near = nearest(lacking[0], found)
+        raise InputError(f"{who} has no column {lacking[0]!r}, which X has ({near})")
     if strange:
-        raise InputError(
-            f"`datasets[{name!r}]` has the column {strange[0]!r}, which X has not "
-            f"({nearest(strange[0], names)})"
-        )
+        near = nearest(strange[0], names)
+        raise InputError(f"{who} has the column {strange[0]!r}, which X has not ({near})")
     wanted = [*names, *([spare] if spare is not None and spare not in names else [])]
     return replace(d, X=_safe_indexing(d.X, [c for c in wanted if c in found], axis=1))
 
@@ -312,15 +308,12 @@ def norm_factor(X: Any, weight: Floats | None = None) -> float:
 def stacked(chosen: Sequence[Any], factor: float) -> Any:
     """All rows below one another, times a factor; float64, dense or CSR."""
     if any(sparse.issparse(X) for X in chosen):
-        out = sparse.vstack([sparse.csr_matrix(X) for X in chosen], "csr")
-        return out * factor
+        return sparse.vstack([sparse.csr_matrix(X) for X in chosen], "csr") * factor
     if len(chosen) == 1 and factor == 1.0:
         return chosen[0]
-    out = np.empty((sum(len(X) for X in chosen), chosen[0].shape[1]))
-    start = 0
-    for X in chosen:
-        np.multiply(X, factor, out=out[start : start + len(X)])
-        start += len(X)
+    out = np.empty((sum(map(len, chosen)), chosen[0].shape[1]))  # row by row, whatever X is
+    np.concatenate(chosen, out=out)
+    out *= factor
     return out
 
 
@@ -358,16 +351,14 @@ def score_feature(
     weight: Floats | None = None,
 ) -> ScoreFeature | None:
     """The deployed model's score as a feature, where it is available at prediction."""
-    if wanted is False or deployed is None:
-        if wanted is True:
-            raise InputError("`baseline_score_feature=True`, and there is no baseline")
-        return None
-    if not deployed.scores_last:
+    if wanted is False or deployed is None or not deployed.scores_last:
         if wanted is True:
             raise InputError(
                 "`baseline_score_feature=True` needs scores of the deployed model at prediction "
                 "too: pass as baseline the model (with decision_function or predict_proba), or "
                 "the column of X that holds its scores, Deployed('column', threshold=...)"
+                if deployed is not None
+                else "`baseline_score_feature=True`, and there is no baseline"
             )
         return None
     raw = deployed.scores(X, positive)
