@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from setpoint.array_types import Floats
+from setpoint.array_types import Codes, Floats, Integers
 from setpoint.compiled import kernel
 
 # --- Ranked cut-offs of one segment: distinct scores ----------------------------------------------
@@ -22,12 +21,12 @@ _SIGN = np.int64(-0x8000_0000_0000_0000)
 
 
 def cutoffs(
-    scores: NDArray[np.float64],
-    kind: NDArray[np.integer[Any]],
-    weight: NDArray[np.float64] | None,
+    scores: Floats,
+    kind: Integers,
+    weight: Floats | None,
     n_kinds: int,
-    measures: Sequence[NDArray[np.float64]] = (),
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    measures: Sequence[Floats] = (),
+) -> tuple[Floats, Floats]:
     """Distinct scores in descending order and the weight of each kind accepted there.
 
     Examples
@@ -67,13 +66,7 @@ def cutoffs(
     return ranked[first], np.concatenate(parts) if measures else parts[0]
 
 
-def _sums(
-    order: NDArray[np.int64],
-    block: NDArray[np.int64],
-    kind: NDArray[np.integer[Any]],
-    weight: NDArray[np.float64],
-    n_kinds: int,
-) -> NDArray[np.float64]:
+def _sums(order: Codes, block: Codes, kind: Integers, weight: Floats, n_kinds: int) -> Floats:
     """Prefix sums over blocks of equal score, each summed from the smallest weight up."""
     n_blocks = int(block[-1]) + 1 if block.size else 0
     if n_blocks < block.size:
@@ -109,9 +102,7 @@ def midway(values: Floats, cutoffs: ArrayLike, highest: Floats | None = None) ->
     return out
 
 
-def _pack(
-    scores: NDArray[np.float64], kind: NDArray[np.integer[Any]], n_kinds: int
-) -> tuple[NDArray[np.int64], int, int] | None:
+def _pack(scores: Floats, kind: Integers, n_kinds: int) -> tuple[Codes, int, int] | None:
     """Keys whose ascending order is descending score, then kind; None if they do not fit."""
     bits = scores.view(np.int64)
     low, high = map(int, _magnitudes(bits))
@@ -124,7 +115,7 @@ def _pack(
 
 
 @kernel(plain=True)
-def _magnitudes(bits: NDArray[np.int64]) -> tuple[np.int64, np.int64]:
+def _magnitudes(bits: Codes) -> tuple[np.int64, np.int64]:
     """Smallest non-zero and largest magnitude, as bits; (1, 0) if all are zero."""
     low = np.uint64(_MAGNITUDE) - np.uint64(1)
     high = np.int64(0)
@@ -136,13 +127,7 @@ def _magnitudes(bits: NDArray[np.int64]) -> tuple[np.int64, np.int64]:
 
 
 @kernel(plain=True)
-def _fill_keys(
-    bits: NDArray[np.int64],
-    kind: NDArray[np.integer[Any]],
-    shift: int,
-    origin: int,
-    keys: NDArray[np.int64],
-) -> None:
+def _fill_keys(bits: Codes, kind: Integers, shift: int, origin: int, keys: Codes) -> None:
     for i in range(bits.size):
         magnitude = bits[i] & _MAGNITUDE
         rank = magnitude - origin if magnitude else 0
@@ -157,12 +142,7 @@ def _score_bits(rank: np.int64, origin: int) -> np.int64:
 
 
 @kernel(plain=True)
-def _unpack(
-    keys: NDArray[np.int64],
-    shift: int,
-    origin: int,
-    counts: NDArray[np.float64],
-) -> int:
+def _unpack(keys: Codes, shift: int, origin: int, counts: Floats) -> int:
     """Distinct scores in place of sorted keys, and the rows of each kind so far; how many."""
     n_kinds = counts.shape[0]
     seen = np.zeros(n_kinds)
@@ -186,7 +166,7 @@ def _unpack(
 _STRIDE = 64
 
 
-def hull(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.int64]:
+def hull(x: Floats, y: Floats) -> Codes:
     """Vertices of the convex hull of a monotone curve.
 
     Examples
@@ -211,9 +191,7 @@ def _unit(extent: float) -> float:
 
 
 @kernel(plain=True)
-def _chain_of_curve(
-    x: NDArray[np.float64], y: NDArray[np.float64], sx: float, sy: float, side: float
-) -> NDArray[np.int64]:
+def _chain_of_curve(x: Floats, y: Floats, sx: float, sy: float, side: float) -> Codes:
     """Upper (side -1) or lower (side 1) chain of the hull of the whole curve."""
     m = x.size
     coarse = np.arange(0, m - 1 + _STRIDE, _STRIDE)
@@ -246,13 +224,7 @@ def _chain_of_curve(
 
 @kernel(plain=True)
 def _chain(
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    sx: float,
-    sy: float,
-    points: NDArray[np.int64],
-    n_points: int,
-    side: float,
+    x: Floats, y: Floats, sx: float, sy: float, points: Codes, n_points: int, side: float
 ) -> int:
     """Reduce the first `n_points` of `points`, in place, to their chain; its length."""
     n = 0
@@ -287,7 +259,7 @@ class Curve:
         return int(self.counts.shape[1])
 
     @cached_property
-    def hull(self) -> NDArray[np.int64]:
+    def hull(self) -> Codes:
         """The cut-offs that a linear objective can pick, ascending."""
         if len(self.kinds) == 1:
             return np.array([0, self.n_cutoffs - 1])
@@ -311,11 +283,11 @@ class Curve:
         """
         return float(midway(self.values, cutoff, self.highest))
 
-    def thresholds(self, cutoffs: NDArray[np.int64]) -> Floats:
+    def thresholds(self, cutoffs: Codes) -> Floats:
         """The thresholds of several cut-offs."""
         return midway(self.values, cutoffs, self.highest)
 
-    def nearest(self, cutoffs: NDArray[np.int64], plain: float | None) -> int:
+    def nearest(self, cutoffs: Codes, plain: float | None) -> int:
         """Which of some cut-offs, ascending, departs least from the plain threshold.
 
         Examples
@@ -343,7 +315,7 @@ class Curve:
         up_to = np.append(np.inf, lowest[1])[cutoffs[left]]
         return int(left[np.argmin(np.maximum(np.maximum(above - plain, plain - up_to), 0.0))])
 
-    def _accepted(self, true: int, cutoffs: NDArray[np.int64]) -> Floats:
+    def _accepted(self, true: int, cutoffs: Codes) -> Floats:
         """The accepted weight of a true class at some cut-offs."""
         rows = [k for k, (_, t) in enumerate(self.kinds) if t == true]
         return np.asarray(self.counts[rows][:, cutoffs].sum(axis=0))
