@@ -144,17 +144,6 @@ def test_one_row_and_all_weights_zero():
     assert counts.tolist() == [[0.0], [0.0]]
 
 
-@pytest.mark.parametrize("kind", [np.array([0, 2]), np.array([-1, 0]), np.array([0, 1, 1])])
-def test_bad_kinds_are_refused(kind):
-    with pytest.raises(ValueError, match="kind"):
-        cutoffs(np.array([0.1, 0.2]), kind, None, 2)
-
-
-def test_bad_weights_are_refused():
-    with pytest.raises(ValueError, match="weight"):
-        cutoffs(np.array([0.1, 0.2]), np.array([0, 1]), np.ones(3), 2)
-
-
 @pytest.mark.parametrize("weight", [None, np.ones(4)])
 def test_read_only_and_strided_arrays_are_taken(weight):
     scores, kind = np.arange(8.0)[::2], np.array([1, 0, 1, 0])

@@ -122,10 +122,3 @@ def test_large_counts_are_exact():
     cross = Fraction(x[1]) * Fraction(y[2]) - Fraction(y[1]) * Fraction(x[2])
     assert cross != 0
     assert hull(x, y).tolist() == [0, 1, 2]
-
-
-def test_bad_shapes_are_refused():
-    with pytest.raises(ValueError, match="equally long"):
-        hull(np.zeros(2), np.zeros(3))
-    with pytest.raises(ValueError, match="at least one"):
-        hull(np.zeros(0), np.zeros(0))

@@ -8,12 +8,11 @@ lie side by side, so that no row looks up what decides it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setpoint.array_types import Codes, Floats, Integers
+from setpoint.array_types import Bools, Codes, Floats, Integers
 from setpoint.compiled import kernel
 from setpoint.errors import InputError
 
@@ -30,17 +29,17 @@ _MASKED = 4  # classes up to which counting by masks beats adding into bins
 
 
 def argmax_features(
-    scores_cm: NDArray[np.float64],
-    W: NDArray[np.float64],
-    B: NDArray[np.float64],
-    starts: NDArray[np.integer[Any]] | None = None,
-    stratum: NDArray[np.integer[Any]] | None = None,
-    true: NDArray[np.integer[Any]] | None = None,
-    weight: NDArray[np.float64] | None = None,
+    scores_cm: Floats,
+    W: Floats,
+    B: Floats,
+    starts: Integers | None = None,
+    stratum: Integers | None = None,
+    true: Integers | None = None,
+    weight: Floats | None = None,
     n_strata: int = 1,
     *,
     soft: bool = False,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Weighted argmax and its diagonal and column features in one pass: the oracle.
 
     Examples
@@ -58,22 +57,11 @@ def argmax_features(
     n = scores_cm.shape[0]
     if W.shape != B.shape or W.ndim != 2 or W.shape[1] != n or not 0 < n < 1 << 16:
         raise InputError(f"W {W.shape} and B {B.shape} must be (n_segments, {n}), n below 65,536")
-    if soft:
-        true = None
-    elif true is None:
-        raise InputError("label evidence needs the true classes")
-    n_rows = scores_cm.shape[1]
-    ends = np.array([0, n_rows] if starts is None else starts, np.int64)
-    if (
-        ends.shape != (len(W) + 1,)
-        or ends[0] != 0
-        or ends[-1] != n_rows
-        or (np.diff(ends) < 0).any()
-    ):
-        raise InputError(f"starts must ascend from 0 to {n_rows}, {len(W) + 1} of them")
+    true = None if soft else true
+    ends = np.array([0, scores_cm.shape[1]] if starts is None else starts, np.int64)
     best = np.empty(_BLOCK)
     # Narrow classes keep the select narrow: two to three times faster than int64.
-    pred: NDArray[np.integer[Any]] = np.empty(_BLOCK, np.uint8 if n <= 256 else np.uint16)
+    pred: Integers = np.empty(_BLOCK, np.uint8 if n <= 256 else np.uint16)
     if stratum is None and n <= _MASKED:
         diag, col = np.zeros((n_strata, n)), np.zeros((n_strata, n))
         diag[0], col[0] = _features_masked(scores_cm, W, B, ends, true, weight, best, pred)
@@ -87,14 +75,14 @@ def argmax_features(
 
 @kernel(plain=True)
 def _decide(
-    scores: NDArray[np.float64],
-    W: NDArray[np.float64],
-    B: NDArray[np.float64],
+    scores: Floats,
+    W: Floats,
+    B: Floats,
     segment: int,
     start: int,
     size: int,
-    best: NDArray[np.float64],
-    pred: NDArray[np.integer[Any]],
+    best: Floats,
+    pred: Integers,
 ) -> None:
     """Decide rows of one segment. Four classes a sweep spare three of four stores."""
     n = scores.shape[0]
@@ -133,17 +121,17 @@ def _decide(
 
 @kernel(plain=True)
 def _features(
-    scores: NDArray[np.float64],
-    W: NDArray[np.float64],
-    B: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    stratum: NDArray[np.integer[Any]] | None,
-    true: NDArray[np.integer[Any]] | None,
-    weight: NDArray[np.float64] | None,
-    best: NDArray[np.float64],
-    pred: NDArray[np.integer[Any]],
-    diag: NDArray[np.float64],
-    col: NDArray[np.float64],
+    scores: Floats,
+    W: Floats,
+    B: Floats,
+    starts: Codes,
+    stratum: Integers | None,
+    true: Integers | None,
+    weight: Floats | None,
+    best: Floats,
+    pred: Integers,
+    diag: Floats,
+    col: Floats,
 ) -> None:
     """Add into diag and col (lanes, strata * n)."""
     n, last = scores.shape[0], len(diag) - 1
@@ -164,15 +152,15 @@ def _features(
 
 @kernel()
 def _features_masked(
-    scores: NDArray[np.float64],
-    W: NDArray[np.float64],
-    B: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    true: NDArray[np.integer[Any]] | None,
-    weight: NDArray[np.float64] | None,
-    best: NDArray[np.float64],
-    pred: NDArray[np.integer[Any]],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    scores: Floats,
+    W: Floats,
+    B: Floats,
+    starts: Codes,
+    true: Integers | None,
+    weight: Floats | None,
+    best: Floats,
+    pred: Integers,
+) -> tuple[Floats, Floats]:
     """As `_features` for few classes and one stratum: a lane for each place in a block."""
     n = scores.shape[0]
     diag = np.zeros((n, _BLOCK))
@@ -227,10 +215,6 @@ class BlockCodes:
         last = self._last
         if last is not None and last[0] is block and last[1] == n_blocks:
             return last[2]
-        if block.shape != self._stratum.shape:
-            raise InputError(f"blocks {block.shape} are not those of {self._stratum.size} rows")
-        if block.size and not 0 <= int(block.min()) <= int(block.max()) < n_blocks:
-            raise InputError(f"`blocks` must lie within [0, {n_blocks})")
         code = block[self._order].astype(np.int64) * self.n_strata + self._stratum
         self._last = block, n_blocks, code
         return code
@@ -247,7 +231,7 @@ _LEAST, _MOST = 256, 8192
 """Rows of one block: below, the product is slow; above, the calls no longer cost."""
 
 
-def decide_by_segment(scores_cm: Floats, starts: NDArray[np.int64], G: Floats) -> NDArray[np.int64]:
+def decide_by_segment(scores_cm: Floats, starts: Codes, G: Floats) -> Codes:
     """``argmax_j (scores @ G[segment])_j`` of rows in the order of their segments.
 
     Examples
@@ -283,7 +267,7 @@ def _settle(
     margin: float,
     best: Floats,
     near: Floats,
-    out: NDArray[np.int64],
+    out: Codes,
 ) -> None:
     """Decide anew between the classes whose totals are within a margin of the best."""
     n, size = totals.shape
@@ -385,7 +369,7 @@ class Surest(NamedTuple):
     total: float
 
 
-def surest_first(evidence: Evidence, strata: NDArray[np.bool_], segment: int) -> Surest:
+def surest_first(evidence: Evidence, strata: Bools, segment: int) -> Surest:
     """The rows of some strata in one segment; equal posteriors stand together.
 
     Examples

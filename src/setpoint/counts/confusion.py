@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.array_types import Codes, Floats
+from setpoint.array_types import Bools, Codes, Floats, Integers
 from setpoint.compiled import kernel
 from setpoint.counts.codebook import Codebook, Marginals, combinations
 from setpoint.errors import InputError
@@ -56,7 +56,7 @@ class Confusion:
     codebook: Codebook
     counts: Floats
     products: Floats
-    rows: NDArray[np.int64]
+    rows: Codes
     smallest: Floats
     sums: Callable[[Floats], Floats] | None = None
 
@@ -118,12 +118,8 @@ _LANES = 4
 
 
 def count_threshold(
-    scores: NDArray[np.float64],
-    threshold: float,
-    kind: NDArray[np.integer[Any]],
-    n_kinds: int,
-    weight: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
+    scores: Floats, threshold: float, kind: Integers, n_kinds: int, weight: Floats | None = None
+) -> Floats:
     """Weight of each kind among the rows with ``score >= threshold``.
 
     Examples
@@ -139,12 +135,12 @@ def count_threshold(
 
 
 def count_decisions(
-    stratum: NDArray[np.integer[Any]] | None,
-    true: NDArray[np.integer[Any]],
+    stratum: Integers | None,
+    true: Integers,
     decided: NDArray[Any],
     shape: tuple[int, int, int],
-    weight: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
+    weight: Floats | None = None,
+) -> Floats:
     """The weight (strata, true classes, classes) of decisions (N,), or of distributions (N, n).
 
     Examples
@@ -170,28 +166,20 @@ def count_decisions(
 
 @kernel()
 def _count_kinds(
-    scores: NDArray[np.float64],
-    threshold: float,
-    kind: NDArray[np.integer[Any]],
-    n_kinds: int,
-    weight: NDArray[np.float64] | None,
-) -> NDArray[np.float64]:
+    scores: Floats, threshold: float, kind: Integers, n_kinds: int, weight: Floats | None
+) -> Floats:
     # Rejected rows are added too, in a bin of their own: no branch to mispredict.
     bins = np.zeros((_LANES, 2 * n_kinds))
     for i in range(scores.size):
         at = 2 * np.int64(kind[i]) + (scores[i] >= threshold)
         bins[i % _LANES, at] += 1.0 if weight is None else weight[i]
-    accepted: NDArray[np.float64] = bins.sum(axis=0)[1::2].copy()
+    accepted: Floats = bins.sum(axis=0)[1::2].copy()
     return accepted
 
 
 @kernel(plain=True)
 def _count_pairs(
-    stratum: NDArray[np.integer[Any]] | None,
-    true: NDArray[np.integer[Any]],
-    pred: NDArray[np.integer[Any]],
-    weight: NDArray[np.float64] | None,
-    out: NDArray[np.float64],
+    stratum: Integers | None, true: Integers, pred: Integers, weight: Floats | None, out: Floats
 ) -> bool:
     n_strata, n_true, n_pred = out.shape
     for i in range(true.size):
@@ -205,11 +193,7 @@ def _count_pairs(
 
 @kernel(plain=True)
 def _count_distribution(
-    stratum: NDArray[np.integer[Any]] | None,
-    true: NDArray[np.integer[Any]],
-    p: NDArray[np.float64],
-    weight: NDArray[np.float64] | None,
-    out: NDArray[np.float64],
+    stratum: Integers | None, true: Integers, p: Floats, weight: Floats | None, out: Floats
 ) -> bool:
     """Columns of `out` beyond those of `p` stay as they are."""
     n_strata, n_true = out.shape[:2]
@@ -248,7 +232,7 @@ class BinCounts:
     high: Floats
     least: Floats
     most: Floats
-    rounded: NDArray[np.bool_]
+    rounded: Bools
 
     @property
     def n_lines(self) -> int:
@@ -310,47 +294,16 @@ class BinCounts:
         )
         codes = [(bins, int(bins.max()) + 1), *zip(self.codes, map(len, self.levels), strict=True)]
         one, at = combinations(codes, self.n_lines)
-        given = [getattr(self, name) for name in _PER_LINE[1:]]
-        out = [values[one] for values in given]
-        for sums in out[:3]:
-            sums[:] = 0
-        _add_lines(at, *given, *out)
-        return BinCounts(self.levels, self.codes[:, one], self.bin[one], *out)
+        found = {name: getattr(self, name)[one] for name in _PER_LINE}
+        for name, join in _JOINED.items():
+            if join is np.add:
+                found[name][:] = 0
+            join.at(found[name], at, getattr(self, name))
+        found["rounded"][at[self.rounded]] = True
+        return BinCounts(self.levels, self.codes[:, one], **found)
 
 
 _MOST = 2.0**62
-_PER_LINE = (
-    "bin", "rows", "weight", "squares", "low", "high", "least", "most", "rounded",
-)  # fmt: skip
-
-
-@kernel(plain=True)
-def _add_lines(
-    at: Codes,
-    rows: Codes,
-    weight: Codes,
-    squares: Codes,
-    low: Floats,
-    high: Floats,
-    least: Floats,
-    most: Floats,
-    rounded: NDArray[np.bool_],
-    to_rows: Codes,
-    to_weight: Codes,
-    to_squares: Codes,
-    to_low: Floats,
-    to_high: Floats,
-    to_least: Floats,
-    to_most: Floats,
-    to_rounded: NDArray[np.bool_],
-) -> None:
-    for i in range(at.size):
-        k = at[i]
-        to_rows[k] += rows[i]
-        to_weight[k] += weight[i]
-        to_squares[k] += squares[i]
-        to_low[k] = min(to_low[k], low[i])
-        to_high[k] = max(to_high[k], high[i])
-        to_least[k] = min(to_least[k], least[i])
-        to_most[k] = max(to_most[k], most[i])
-        to_rounded[k] |= rounded[i]
+_JOINED: dict[str, np.ufunc] = dict.fromkeys(("rows", "weight", "squares"), np.add)
+_JOINED |= {"low": np.minimum, "high": np.maximum, "least": np.minimum, "most": np.maximum}
+_PER_LINE = ("bin", *_JOINED, "rounded")

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from setpoint.array_types import Codes, Floats
+from setpoint.array_types import Bools, Codes, Floats
 from setpoint.counts.codebook import Codebook, Marginals
 from setpoint.counts.confusion import BinCounts, Confusion
 from setpoint.counts.curves import Curve
@@ -28,9 +28,7 @@ class Decider(Protocol):
         """Whether a decision looks at the row's segment."""
         ...
 
-    def distribution(
-        self, scores: ArrayLike, segments: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
+    def distribution(self, scores: ArrayLike, segments: ArrayLike | None = None) -> Floats:
         """The probability (N, n) with which each row is decided each class."""
         ...
 
@@ -147,7 +145,7 @@ class Bins:
         return len(self.low)
 
     @property
-    def is_open(self) -> NDArray[np.bool_]:
+    def is_open(self) -> Bools:
         """Whether a bin (m,) holds several scores."""
         return self.low < self.high
 
@@ -196,7 +194,7 @@ class Bins:
             self.kinds,
         )
 
-    def _piece(self, which: slice | NDArray[np.bool_]) -> Bins:
+    def _piece(self, which: slice | Bools) -> Bins:
         return Bins(self.low[which], self.high[which], self.counts[:, :, which], self.kinds)
 
 

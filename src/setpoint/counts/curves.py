@@ -6,71 +6,27 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from setpoint.array_types import Floats
+from setpoint.array_types import Codes, Floats, Integers
 from setpoint.compiled import kernel
-from setpoint.errors import InputError
-
-# --- Sorting many integer keys by their digits ----------------------------------------------------
-
-
-Keys = NDArray[np.int64]
-
-_LOWEST = np.int64(-(2**63))
-
-
-@kernel()
-def sort_by_digits(keys: Keys) -> Keys:
-    """Radix sort, a byte at a time from the lowest; bytes that all keys share are passed over."""
-    n = keys.size
-    counts = np.zeros((8, 256), np.int64)
-    for i in range(n):
-        key = keys[i] ^ _LOWEST  # the sign turned, so that negative keys come first
-        keys[i] = key
-        for p in range(8):
-            counts[p, (key >> (8 * p)) & 255] += 1
-    source, target = keys, np.empty_like(keys)
-    for p in range(8):
-        place = counts[p]
-        shift = 8 * p
-        if n == 0 or place[(source[0] >> shift) & 255] == n:
-            continue
-        before = 0
-        for digit in range(256):
-            here = place[digit]
-            place[digit] = before
-            before += here
-        for i in range(n):
-            key = source[i]
-            digit = (key >> shift) & 255
-            target[place[digit]] = key
-            place[digit] += 1
-        source, target = target, source
-    for i in range(n):
-        source[i] ^= _LOWEST
-    return source
-
 
 # --- Ranked cut-offs of one segment: distinct scores ----------------------------------------------
 
 
-_MANY = 1 << 16
-"""So many keys are sorted by their digits; fewer not, which would have to be compiled."""
 _MAGNITUDE = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 _SIGN = np.int64(-0x8000_0000_0000_0000)
 
 
 def cutoffs(
-    scores: NDArray[np.float64],
-    kind: NDArray[np.integer[Any]],
-    weight: NDArray[np.float64] | None,
+    scores: Floats,
+    kind: Integers,
+    weight: Floats | None,
     n_kinds: int,
-    measures: Sequence[NDArray[np.float64]] = (),
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    measures: Sequence[Floats] = (),
+) -> tuple[Floats, Floats]:
     """Distinct scores in descending order and the weight of each kind accepted there.
 
     Examples
@@ -86,49 +42,43 @@ def cutoffs(
     kind = np.ascontiguousarray(kind)
     if kind.dtype == np.bool_:
         kind = kind.view(np.uint8)
-    if scores.ndim != 1 or kind.shape != scores.shape:
-        raise InputError(f"scores {scores.shape} and kind {kind.shape} must be equally long")
-    if kind.size and (kind.min() < 0 or kind.max() >= n_kinds):
-        raise InputError(f"`kind` must lie in [0, {n_kinds})")
     if weight is None and not measures:
         packed = _pack(scores, kind, n_kinds)
         if packed is not None:
             keys, shift, origin = packed
-            if keys.size >= _MANY:
-                keys = sort_by_digits(keys)
-            else:
-                keys.sort()
+            keys.sort()
             counts = np.empty((n_kinds, keys.size + 1))
-            if n_kinds == 2:
-                n = _unpack_two(keys, origin, counts)
-            else:
-                n = _unpack(keys, shift, origin, counts)
-            return _first(n, keys.view(np.float64), counts)
+            n = _unpack(keys, shift, origin, counts)
+            if n == keys.size:
+                return keys.view(np.float64), counts
+            return keys[:n].view(np.float64), counts[:, : n + 1].copy()
     if weight is None:
         weight = np.ones_like(scores)
-    else:
-        weight = np.ascontiguousarray(weight, dtype=np.float64)
-        if weight.shape != scores.shape:
-            raise InputError(f"scores {scores.shape} and weight {weight.shape} differ in length")
-        present = weight != 0.0
-        if not present.all():
-            scores, kind, weight = scores[present], kind[present], weight[present]
-            measures = [w[present] for w in measures]
+    present = weight != 0.0
+    if not present.all():
+        scores, kind, weight = scores[present], kind[present], weight[present]
+        measures = [w[present] for w in measures]
     order = np.argsort(-scores)
     ranked = scores[order] + 0.0  # -0.0 becomes 0.0
-    values, kind, n = np.empty(ranked.size), kind[order], 0
-    counts = np.empty((n_kinds * (1 + len(measures)), ranked.size + 1))
-    for k, w in enumerate((weight, *measures)):
-        own = counts[k * n_kinds : (k + 1) * n_kinds]
-        n = _accumulate(ranked, kind.copy(), w[order], values, own)  # it reorders both
-    return _first(n, values, counts)
+    first = np.append(True, ranked[1:] != ranked[:-1])[: ranked.size]
+    block = np.cumsum(first) - 1
+    parts = [_sums(order, block, kind, w, n_kinds) for w in (weight, *measures)]
+    return ranked[first], np.concatenate(parts) if measures else parts[0]
 
 
-def _first(n: int, values: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """The first cut-offs, without what was laid out for rows whose scores are equal."""
-    if n == len(values):
-        return values, counts
-    return values[:n].copy(), counts[:, : n + 1].copy()
+def _sums(order: Codes, block: Codes, kind: Integers, weight: Floats, n_kinds: int) -> Floats:
+    """Prefix sums over blocks of equal score, each summed from the smallest weight up."""
+    n_blocks = int(block[-1]) + 1 if block.size else 0
+    if n_blocks < block.size:
+        place = np.empty_like(order)
+        place[order] = block * order.size
+        place[np.argsort(weight)] += np.arange(order.size)
+        order = np.argsort(place)
+    at = kind[order] * np.int64(n_blocks) + block
+    held = np.bincount(at, weight[order], n_kinds * n_blocks).reshape(n_kinds, n_blocks)
+    counts = np.zeros((n_kinds, n_blocks + 1))
+    np.cumsum(held, axis=1, out=counts[:, 1:])
+    return counts
 
 
 def midway(values: Floats, cutoffs: ArrayLike, highest: Floats | None = None) -> Floats:
@@ -152,9 +102,7 @@ def midway(values: Floats, cutoffs: ArrayLike, highest: Floats | None = None) ->
     return out
 
 
-def _pack(
-    scores: NDArray[np.float64], kind: NDArray[np.integer[Any]], n_kinds: int
-) -> tuple[NDArray[np.int64], int, int] | None:
+def _pack(scores: Floats, kind: Integers, n_kinds: int) -> tuple[Codes, int, int] | None:
     """Keys whose ascending order is descending score, then kind; None if they do not fit."""
     bits = scores.view(np.int64)
     low, high = map(int, _magnitudes(bits))
@@ -167,7 +115,7 @@ def _pack(
 
 
 @kernel(plain=True)
-def _magnitudes(bits: NDArray[np.int64]) -> tuple[np.int64, np.int64]:
+def _magnitudes(bits: Codes) -> tuple[np.int64, np.int64]:
     """Smallest non-zero and largest magnitude, as bits; (1, 0) if all are zero."""
     low = np.uint64(_MAGNITUDE) - np.uint64(1)
     high = np.int64(0)
@@ -179,13 +127,7 @@ def _magnitudes(bits: NDArray[np.int64]) -> tuple[np.int64, np.int64]:
 
 
 @kernel(plain=True)
-def _fill_keys(
-    bits: NDArray[np.int64],
-    kind: NDArray[np.integer[Any]],
-    shift: int,
-    origin: int,
-    keys: NDArray[np.int64],
-) -> None:
+def _fill_keys(bits: Codes, kind: Integers, shift: int, origin: int, keys: Codes) -> None:
     for i in range(bits.size):
         magnitude = bits[i] & _MAGNITUDE
         rank = magnitude - origin if magnitude else 0
@@ -200,32 +142,8 @@ def _score_bits(rank: np.int64, origin: int) -> np.int64:
 
 
 @kernel(plain=True)
-def _unpack_two(keys: NDArray[np.int64], origin: int, counts: NDArray[np.float64]) -> int:
-    """Sweep of sorted keys of two kinds: rows and ones seen give both counts; how many blocks."""
-    counts[0, 0] = counts[1, 0] = 0.0
-    j = -1
-    ones = 0
-    last = np.int64(0)
-    for i in range(keys.size):
-        rank = keys[i] >> 1
-        j += (i == 0) | (rank != last)
-        last = rank
-        ones += keys[i] & 1
-        # Written for every row, kept from the last of the block: no branch to mispredict.
-        keys[j] = _score_bits(rank, origin)
-        counts[0, j + 1] = i + 1 - ones
-        counts[1, j + 1] = ones
-    return j + 1
-
-
-@kernel(plain=True)
-def _unpack(
-    keys: NDArray[np.int64],
-    shift: int,
-    origin: int,
-    counts: NDArray[np.float64],
-) -> int:
-    """As `_unpack_two` for any number of kinds."""
+def _unpack(keys: Codes, shift: int, origin: int, counts: Floats) -> int:
+    """Distinct scores in place of sorted keys, and the rows of each kind so far; how many."""
     n_kinds = counts.shape[0]
     seen = np.zeros(n_kinds)
     counts[:, 0] = 0.0
@@ -242,70 +160,13 @@ def _unpack(
     return j
 
 
-@kernel()
-def _accumulate(
-    ranked: NDArray[np.float64],
-    kind: NDArray[np.integer[Any]],
-    weight: NDArray[np.float64],
-    values: NDArray[np.float64],
-    counts: NDArray[np.float64],
-) -> int:
-    """Prefix sums over blocks of equal score, and how many; reorders `kind` and `weight` inside."""
-    n_kinds = counts.shape[0]
-    seen = np.zeros(n_kinds)
-    block = np.zeros(n_kinds)
-    counts[:, 0] = 0.0
-    start = j = 0
-    while start < ranked.size:
-        stop = start + 1
-        while stop < ranked.size and ranked[stop] == ranked[start]:
-            stop += 1
-        _sort_block(kind, weight, start, stop)
-        for i in range(start, stop):
-            block[kind[i]] += weight[i]
-        values[j] = ranked[start]
-        for k in range(n_kinds):
-            seen[k] += block[k]
-            block[k] = 0.0
-            counts[k, j + 1] = seen[k]
-        start = stop
-        j += 1
-    return j
-
-
-@kernel()
-def _sort_block(
-    kind: NDArray[np.integer[Any]], weight: NDArray[np.float64], start: int, stop: int
-) -> None:
-    """Sort rows [start, stop) by weight: the canonical order of a sum."""
-    # Shell sort, which is insertion sort on the usual short block and starts with a look
-    # whether there is anything to do. NumPy's sort would take seconds to compile here.
-    i = start + 1
-    while i < stop and weight[i - 1] <= weight[i]:
-        i += 1
-    if i >= stop:
-        return
-    gap = 1
-    while 3 * gap + 1 < stop - start:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(start + gap, stop):
-            w, k = weight[i], kind[i]
-            h = i
-            while h >= start + gap and weight[h - gap] > w:
-                weight[h], kind[h] = weight[h - gap], kind[h - gap]
-                h -= gap
-            weight[h], kind[h] = w, k
-        gap //= 3
-
-
 # --- Convex hull of a curve of cut-offs -----------------------------------------------------------
 
 
 _STRIDE = 64
 
 
-def hull(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.int64]:
+def hull(x: Floats, y: Floats) -> Codes:
     """Vertices of the convex hull of a monotone curve.
 
     Examples
@@ -315,8 +176,6 @@ def hull(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.int64]:
     """
     x = np.ascontiguousarray(x, dtype=np.float64)
     y = np.ascontiguousarray(y, dtype=np.float64)
-    if x.ndim != 1 or x.shape != y.shape or x.size == 0:
-        raise InputError(f"x {x.shape} and y {y.shape} must be equally long, at least one point")
     if x[0] == x[-1] and y[0] == y[-1]:
         return np.zeros(1, dtype=np.int64)
     # Powers of two: exact, and keep the cross products of tiny weights from underflow.
@@ -332,9 +191,7 @@ def _unit(extent: float) -> float:
 
 
 @kernel(plain=True)
-def _chain_of_curve(
-    x: NDArray[np.float64], y: NDArray[np.float64], sx: float, sy: float, side: float
-) -> NDArray[np.int64]:
+def _chain_of_curve(x: Floats, y: Floats, sx: float, sy: float, side: float) -> Codes:
     """Upper (side -1) or lower (side 1) chain of the hull of the whole curve."""
     m = x.size
     coarse = np.arange(0, m - 1 + _STRIDE, _STRIDE)
@@ -367,13 +224,7 @@ def _chain_of_curve(
 
 @kernel(plain=True)
 def _chain(
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    sx: float,
-    sy: float,
-    points: NDArray[np.int64],
-    n_points: int,
-    side: float,
+    x: Floats, y: Floats, sx: float, sy: float, points: Codes, n_points: int, side: float
 ) -> int:
     """Reduce the first `n_points` of `points`, in place, to their chain; its length."""
     n = 0
@@ -408,7 +259,7 @@ class Curve:
         return int(self.counts.shape[1])
 
     @cached_property
-    def hull(self) -> NDArray[np.int64]:
+    def hull(self) -> Codes:
         """The cut-offs that a linear objective can pick, ascending."""
         if len(self.kinds) == 1:
             return np.array([0, self.n_cutoffs - 1])
@@ -432,11 +283,11 @@ class Curve:
         """
         return float(midway(self.values, cutoff, self.highest))
 
-    def thresholds(self, cutoffs: NDArray[np.int64]) -> Floats:
+    def thresholds(self, cutoffs: Codes) -> Floats:
         """The thresholds of several cut-offs."""
         return midway(self.values, cutoffs, self.highest)
 
-    def nearest(self, cutoffs: NDArray[np.int64], plain: float | None) -> int:
+    def nearest(self, cutoffs: Codes, plain: float | None) -> int:
         """Which of some cut-offs, ascending, departs least from the plain threshold.
 
         Examples
@@ -464,7 +315,7 @@ class Curve:
         up_to = np.append(np.inf, lowest[1])[cutoffs[left]]
         return int(left[np.argmin(np.maximum(np.maximum(above - plain, plain - up_to), 0.0))])
 
-    def _accepted(self, true: int, cutoffs: NDArray[np.int64]) -> Floats:
+    def _accepted(self, true: int, cutoffs: Codes) -> Floats:
         """The accepted weight of a true class at some cut-offs."""
         rows = [k for k, (_, t) in enumerate(self.kinds) if t == true]
         return np.asarray(self.counts[rows][:, cutoffs].sum(axis=0))

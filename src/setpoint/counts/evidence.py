@@ -277,7 +277,7 @@ class Evidence(Counted):
         n, marginals = book.n_classes + 1, self.marginals.weights
         strata = np.flatnonzero(book.stratum_segment[: book.n_plain] == segment)
         kinds = [(int(c), t) for c in strata for t in range(n) if marginals[c, t] > 0]
-        kind: NDArray[np.integer[Any]] = rows.kind
+        kind: Integers = rows.kind
         weight, measures = rows.weight, rows.by_measure
         if len(book.segments) > 1:
             own = np.flatnonzero(rows.segment == segment)
@@ -286,7 +286,7 @@ class Evidence(Counted):
             measures = tuple(w[own] for w in measures)
         codes = [c * n + t for c, t in kinds]
         if codes != list(range(len(codes))):
-            place = np.zeros(book.n_plain * n, np.uint8 if len(codes) < 256 else np.int64)
+            place = np.zeros(book.n_plain * n, np.min_scalar_type(len(codes)))
             place[codes] = np.arange(len(codes))
             kind = place[kind]
         values, counts = cutoffs(scores, kind, weight, len(kinds), measures)
@@ -553,9 +553,7 @@ def _keys(evidence: Evidence) -> NDArray[np.uint64]:
 
 
 @kernel(plain=True)
-def _hash(
-    bits: NDArray[np.uint64], kind: NDArray[np.integer[Any]], out: NDArray[np.uint64]
-) -> None:
+def _hash(bits: NDArray[np.uint64], kind: Integers, out: NDArray[np.uint64]) -> None:
     """A 64-bit hash of each row (the finaliser of splitmix64 after each number)."""
     for i in range(len(bits)):
         h = np.uint64(kind[i]) * _PRIME

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.array_types import Codes, Floats, Integers
+from setpoint.array_types import Bools, Codes, Floats, Integers
 from setpoint.counts.argmax import BlockCodes
 from setpoint.counts.codebook import (
     Codebook,
@@ -31,7 +31,7 @@ _FEW = 6
 _CERTAIN = 1.0 - 1e-12
 
 
-def counted_rows(weight: Floats | None) -> slice | NDArray[np.bool_]:
+def counted_rows(weight: Floats | None) -> slice | Bools:
     """Which rows count: those of weight zero are as if they were not there."""
     return slice(None) if weight is None or weight.all() else weight != 0.0
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setpoint.array_types import Floats
+from setpoint.array_types import Codes, Floats
 from setpoint.compiled import kernel
 from setpoint.counts.confusion import INFINITE, NO_NUMBER
 from setpoint.errors import InputError
@@ -110,7 +109,7 @@ def best_of(
     ratios: Ratios,
     *,
     required: Floats | None = None,
-    tiebreak: Callable[[NDArray[np.int64]], int] | None = None,
+    tiebreak: Callable[[Codes], int] | None = None,
     near: int = -1,
     least_violation: bool = False,
 ) -> BestCutoff:
@@ -212,7 +211,7 @@ def sweep(
     slack: float,
     near: int,
     find_least: bool,
-) -> tuple[NDArray[np.int64], Floats, int, int, int, float]:
+) -> tuple[Codes, Floats, int, int, int, float]:
     """The kernel of :func:`best_of`: a bound may be missed by `slack`; if by more, by how much."""
     n_cutoffs = counts.shape[1]
     n_blocks = (n_cutoffs + _BLOCK - 1) // _BLOCK
@@ -386,10 +385,10 @@ class Binning:
     """
 
     edges: Floats
-    parts: NDArray[np.int64]
+    parts: Codes
 
     @property
-    def first(self) -> NDArray[np.int64]:
+    def first(self) -> Codes:
         """Number of the first bin of each piece (J,); rounding may put a score one bin higher."""
         return np.append(0, np.cumsum(self.parts[:-1] + 1))
 
@@ -407,7 +406,7 @@ class Binning:
         """Numbers of bins are below it."""
         return int((self.parts + 1).sum())
 
-    def of(self, scores: Floats) -> NDArray[np.int64]:
+    def of(self, scores: Floats) -> Codes:
         """The bin of each score (N,); of NaN and infinity a number below 0."""
         out = np.empty(len(scores), np.int64)
         _fill_bins(np.asarray(scores, np.float64), self.edges, self.first, self.scale, out)
@@ -468,13 +467,7 @@ class Binning:
 
 
 @kernel(plain=True)
-def _fill_bins(
-    scores: Floats,
-    edges: Floats,
-    first: NDArray[np.int64],
-    scale: Floats,
-    out: NDArray[np.int64],
-) -> None:
+def _fill_bins(scores: Floats, edges: Floats, first: Codes, scale: Floats, out: Codes) -> None:
     last = first.size
     for i in range(scores.size):
         s = scores[i]

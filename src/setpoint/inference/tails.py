@@ -8,10 +8,10 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betainc, betainccinv, betaincinv
 
-from setpoint.array_types import Floats
+from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.inference.profiles import CountedRates, Fraction
 from setpoint.parameters import is_number
@@ -135,7 +135,7 @@ def at_least(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> Floats:
     return np.where(inside, betainc(a, b, share), np.where(k < 1, 1.0, 0.0))
 
 
-def successes_needed(n: ArrayLike, share: float, tail: float) -> NDArray[np.int64]:
+def successes_needed(n: ArrayLike, share: float, tail: float) -> Codes:
     """The smallest count of successes that as many or more reach with a chance of `tail` at most.
 
     Examples
@@ -302,7 +302,7 @@ def _decisive_rows(p: float, alpha: float, power: float) -> int:
         high, length = high + length, 2 * length
 
 
-def _power(m: NDArray[np.int64], p: float, alpha: float, randomized: bool = False) -> Floats:
+def _power(m: Codes, p: float, alpha: float, randomized: bool = False) -> Floats:
     """The chance (M,) that the sign test on m rows succeeds, if each is a win with chance p."""
     k = successes_needed(m, 0.5, alpha)
     reached = at_least(k, m, p)

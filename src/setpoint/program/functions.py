@@ -139,9 +139,9 @@ class Node(RateFunction):
     def partials(self, xp: Any, xs: list[Array]) -> list[Array]:
         """Finite partial derivatives by child."""
 
-    @abstractmethod
     def derive(self) -> Shape:
         """The shape from the children's."""
+        return Shape()
 
     @abstractmethod
     def interval(self, *ranges: Range) -> Range:
@@ -362,9 +362,6 @@ class ProductNode(Node):
     def partials(self, xp: Any, xs: list[Array]) -> list[Array]:
         return [xp.finite(xs[1]), xp.finite(xs[0])]
 
-    def derive(self) -> Shape:
-        return Shape()
-
     def interval(self, *ranges: Range) -> Range:
         corners = [_times(a, b) for a in ranges[0] for b in ranges[1]]
         return np.min(corners, axis=0), np.max(corners, axis=0)
@@ -380,9 +377,6 @@ class QuotientNode(Node):
     def partials(self, xp: Any, xs: list[Array]) -> list[Array]:
         below = xp.where(xs[1] < 0, -xp.floor(-xs[1]), xp.floor(xs[1]))
         return [1.0 / below, -xp.finite(xs[0]) / below / below]
-
-    def derive(self) -> Shape:
-        return Shape()
 
     @_QUIET
     def interval(self, *ranges: Range) -> Range:
@@ -426,6 +420,11 @@ class _Rising(Node):
         s = self.children[0].shape
         return Shape(concave=s.concave, quasiconvex=s.quasiconvex, quasiconcave=s.quasiconcave)
 
+    @_QUIET
+    def interval(self, *ranges: Range) -> Range:
+        low, high = (self.forward(backend(np.asarray(end)), [end]) for end in ranges[0])
+        return low, high
+
     def floored_argument(self, xs: list[float]) -> float:
         return xs[0]
 
@@ -443,11 +442,6 @@ class Log(_Rising):
         """The argument with this value."""
         return math.exp(min(y, 700.0))
 
-    @_QUIET
-    def interval(self, *ranges: Range) -> Range:
-        a, b = ranges[0]
-        return np.log(np.maximum(a, 0.0)), np.log(np.maximum(b, 0.0))
-
 
 class Sqrt(_Rising):
     """The square root."""
@@ -461,10 +455,6 @@ class Sqrt(_Rising):
     def inverse(self, y: float) -> float:
         """The argument with this value."""
         return max(y, 0.0) ** 2
-
-    def interval(self, *ranges: Range) -> Range:
-        a, b = ranges[0]
-        return np.sqrt(np.maximum(a, 0.0)), np.sqrt(np.maximum(b, 0.0))
 
 
 # --- One number from several functions: the largest, the smallest, their gaps ---------------------

@@ -10,9 +10,8 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setpoint.array_types import Floats
+from setpoint.array_types import Codes, Floats
 from setpoint.counts import Confusion, Counted, Evidence
 from setpoint.errors import warn_caller
 from setpoint.parameters import SATISFIED, WhenRead, all_read, tied
@@ -74,7 +73,7 @@ def mixed_of(choices: Sequence[MixtureWeights], shares: Sequence[float]) -> Mixt
 class Priced(NamedTuple):
     """The best column of each block for one linear objective."""
 
-    columns: NDArray[np.int64]
+    columns: Codes
     values: Floats
 
 

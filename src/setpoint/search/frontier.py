@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from setpoint.array_types import Floats
+from setpoint.array_types import Codes, Floats
 from setpoint.errors import GoalError, InputError, InputTypeError, nearest
 from setpoint.goals import Constraint, Goal
 from setpoint.parameters import SATISFIED
@@ -381,13 +381,13 @@ class Frontier:
             np.maximum.at(gaps, left, short)
         return replace(thin, gaps=gaps)
 
-    def _strictest(self, cells: Floats) -> NDArray[np.int64]:
+    def _strictest(self, cells: Floats) -> Codes:
         """The strictest bound of each cell."""
         ends = np.diff(cells) != 0.0
         strict = np.append(ends, True) if self.relation == ">=" else np.append(True, ends)
         return np.flatnonzero(strict)
 
-    def _taken(self, index: NDArray[np.int64]) -> Frontier:
+    def _taken(self, index: Codes) -> Frontier:
         """Some of the bounds by their numbers; the number after the last is of no rule."""
 
         def take(x: Floats) -> Floats:

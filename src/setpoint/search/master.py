@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setpoint.array_types import Floats
+from setpoint.array_types import Bools, Floats
 from setpoint.errors import ShapeError
 from setpoint.parameters import SATISFIED
 from setpoint.program import (
@@ -174,9 +173,7 @@ class Master:
                     raise InfeasibleMasterError(duals)
         return found
 
-    def _without(
-        self, objective: Affine, rows: Sequence[Affine], idle: NDArray[np.bool_]
-    ) -> MasterResult:
+    def _without(self, objective: Affine, rows: Sequence[Affine], idle: Bools) -> MasterResult:
         """Without the rows that no column changes: they are met, or to blame alone."""
         past = np.array([row.const if off else 0.0 for row, off in zip(rows, idle, strict=True)])
         if past.max() > SATISFIED:

@@ -12,9 +12,8 @@ from operator import neg
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setpoint.array_types import Floats
+from setpoint.array_types import Codes, Floats
 from setpoint.compiled import kernel
 from setpoint.counts import Confusion, Counted, Curve, plain_threshold
 from setpoint.program import AcceptedRates, RateTable
@@ -53,7 +52,7 @@ class Segment:
         return math.comb(self.curve.n_cutoffs + self.k - 1, self.k)
 
     @property
-    def every(self) -> NDArray[np.int64]:
+    def every(self) -> Codes:
         """The numbers of all choices, ascending."""
         return np.arange(self.curve.n_cutoffs)
 
@@ -62,15 +61,15 @@ class Segment:
         """Reject all, accept all."""
         return [0, self.curve.n_cutoffs - 1]
 
-    def cutoffs(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    def cutoffs(self, numbers: Codes) -> tuple[Codes, ...]:
         """The cut-offs (m,) of some choices, the highest first."""
         return (numbers,)
 
-    def alike(self, cutoffs: NDArray[np.int64]) -> NDArray[np.int64]:
+    def alike(self, cutoffs: Codes) -> Codes:
         """The choices that lie at one cut-off."""
         return np.asarray(cutoffs * sum(self.curve.n_cutoffs**t for t in range(self.k)))
 
-    def features(self, numbers: NDArray[np.int64] | slice) -> Floats:
+    def features(self, numbers: Codes | slice) -> Floats:
         """Features (m, d) of some choices, or a slice of all; each lies contiguous in memory."""
         return np.asarray(
             (self.rows.gains.T @ self.curve.counts[:, numbers] + self.rows.base[:, None]).T
@@ -82,7 +81,7 @@ class Segment:
             some = slice(start, min(start + _BLOCK, self.n_choices))
             yield some, self.features(some)
 
-    def answered(self, numbers: NDArray[np.int64]) -> list[Floats]:
+    def answered(self, numbers: Codes) -> list[Floats]:
         """Counts (kinds, m) of the rows that each answer gets: rejected, accepted, deferred."""
         counts = self.curve.counts
         at = [counts[:, cutoffs] for cutoffs in self.cutoffs(numbers)]
@@ -124,7 +123,7 @@ class Segment:
                 top, at = float(gains[k]), start + k
         return int(hull[at]), top
 
-    def worth(self, slopes: Floats, least: float, most: float) -> NDArray[np.int64] | None:
+    def worth(self, slopes: Floats, least: float, most: float) -> Codes | None:
         """The choices with ``slopes @ features`` of at least so much; None: more than `most`."""
         gains = np.concatenate([v @ slopes for _, v in self.blocks()])
         left = np.flatnonzero(gains >= least)
@@ -134,15 +133,15 @@ class Segment:
         """One cut-off of a choice alone, the others held: its segment, and the choices there."""
         return self, range(self.curve.n_cutoffs)
 
-    def moves(self, number: int, moving: int) -> NDArray[np.int64]:
+    def moves(self, number: int, moving: int) -> Codes:
         """Choices to go over to where all is as good: one cut-off moves, or both that are one."""
         return self.every
 
-    def nearest(self, numbers: NDArray[np.int64]) -> int:
+    def nearest(self, numbers: Codes) -> int:
         """Which of some choices departs least from a plain decision."""
         return self.curve.nearest(numbers, self.plain)
 
-    def near(self, part: dict[int, float], most: int) -> NDArray[np.int64]:
+    def near(self, part: dict[int, float], most: int) -> Codes:
         """The choices whose counts are nearest to a mixture's, nearest first."""
         counts = self.curve.counts
         mean = counts[:, list(part)] @ np.array(list(part.values()))
@@ -189,13 +188,8 @@ def best_in_order(counts: Floats, high: Floats, low: Floats) -> tuple[int, int, 
 
 @kernel(plain=True)
 def in_deficit(
-    first: Floats,
-    second: Floats,
-    i: NDArray[np.int64],
-    j: NDArray[np.int64],
-    least: float,
-    most: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    first: Floats, second: Floats, i: Codes, j: Codes, least: float, most: int
+) -> tuple[Codes, Codes]:
     """The pairs (i[a], j[b]), in order, with ``first[a] + second[b] >= least``.
 
     Examples
@@ -244,7 +238,7 @@ class BandSegment(Segment):
         return AcceptedRates(self.table, self.curve.kinds, self.rows.totals, rest, answers)
 
     @cached_property
-    def every(self) -> NDArray[np.int64]:
+    def every(self) -> Codes:
         """The numbers of all pairs, ascending."""
         at = np.arange(self.curve.n_cutoffs)
         return np.asarray((at[:, None] * len(at) + at)[at[:, None] <= at], np.int64)
@@ -255,11 +249,11 @@ class BandSegment(Segment):
         n = self.curve.n_cutoffs
         return [0, n * n - 1, n - 1]
 
-    def cutoffs(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    def cutoffs(self, numbers: Codes) -> tuple[Codes, ...]:
         """The higher and the lower cut-off (m,) of some pairs."""
         return np.divmod(numbers, self.curve.n_cutoffs)
 
-    def features(self, numbers: NDArray[np.int64] | slice) -> Floats:
+    def features(self, numbers: Codes | slice) -> Floats:
         """Features (m, d) of some pairs, or a slice of all; each lies contiguous in memory."""
         high, low = self.cutoffs(self.every[numbers] if isinstance(numbers, slice) else numbers)
         out = super().features(low)
@@ -283,7 +277,7 @@ class BandSegment(Segment):
             i, j, value = best_in_order(counts, high, low)
         return i * self.curve.n_cutoffs + j, float(value + self.rows.base @ slopes)
 
-    def worth(self, slopes: Floats, least: float, most: float) -> NDArray[np.int64] | None:
+    def worth(self, slopes: Floats, least: float, most: float) -> Codes | None:
         """The pairs with ``slopes @ features`` of at least so much; None: more than `most`."""
         first = self.accepted.gains @ slopes @ self.curve.counts
         second = self.rows.gains @ slopes @ self.curve.counts + (self.rows.base @ slopes - least)
@@ -306,18 +300,18 @@ class BandSegment(Segment):
         rows = self._between(rest, (_DEFERRED, _ACCEPTED))
         return Segment(self.curve.piece(0, j), rows, self.plain), range(j, j * n + j + 1, n)
 
-    def moves(self, number: int, moving: int) -> NDArray[np.int64]:
+    def moves(self, number: int, moving: int) -> Codes:
         """Pairs to go over to where all is as good: one cut-off moves, or both that are one."""
         high, low = divmod(number, self.curve.n_cutoffs)
         if high == low:
             return self.alike(np.arange(self.curve.n_cutoffs))
         return np.array(self.along(number, moving)[1])
 
-    def nearest(self, numbers: NDArray[np.int64]) -> int:
+    def nearest(self, numbers: Codes) -> int:
         """The first: of pairs that are as good the cut-offs are moved one by one."""
         return 0
 
-    def near(self, part: dict[int, float], most: int) -> NDArray[np.int64]:
+    def near(self, part: dict[int, float], most: int) -> Codes:
         """Pairs of cut-offs near those of a mixture, nearest first, and those of the mixture."""
         means: list[dict[int, float]] = [{}, {}]
         for number, p in part.items():
@@ -468,5 +462,5 @@ class CutoffSet(AchievableSet):
         return PerSegment(rules, self.evidence.segments)
 
 
-def _numbers(part: dict[int, float]) -> NDArray[np.int64]:
+def _numbers(part: dict[int, float]) -> Codes:
     return np.fromiter(part, np.int64, len(part))

@@ -9,10 +9,9 @@ from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint import search
-from setpoint.array_types import Floats
+from setpoint.array_types import Codes, Floats
 from setpoint.counts import BestCutoff, best_of
 from setpoint.errors import ShapeError
 from setpoint.parameters import SATISFIED, tied
@@ -202,7 +201,7 @@ _LOOKED_AT = 256
 
 
 def iter_combinations(
-    cuts: CutoffSet, lists: Sequence[NDArray[np.int64]]
+    cuts: CutoffSet, lists: Sequence[Codes]
 ) -> Iterator[tuple[Floats, Callable[[int], search.MixtureWeights]]]:
     """Features (m, d) of all combinations of some choices, a part at a time, and one's name."""
     cuts.limits.call()
@@ -216,9 +215,7 @@ def iter_combinations(
         for table, i in zip(tables, heads, strict=False):
             v += table[:, i]
 
-        def choice_of(
-            k: int, heads: tuple[NDArray[np.int64], ...] = heads
-        ) -> search.MixtureWeights:
+        def choice_of(k: int, heads: tuple[Codes, ...] = heads) -> search.MixtureWeights:
             at = [*(i[k // n_last] for i in heads[: len(tables)]), k % n_last]
             return [{int(c[j]): 1.0} for c, j in zip(lists, at, strict=True)]
 
@@ -226,7 +223,7 @@ def iter_combinations(
 
 
 def enumerate_cutoffs(
-    cuts: CutoffSet, program: Program, candidates: list[NDArray[np.int64]] | None = None
+    cuts: CutoffSet, program: Program, candidates: list[Codes] | None = None
 ) -> search.Optimum:
     """Try every combination of one choice a segment, or of the candidates."""
     lists = candidates or [s.every for s in cuts.segments]
@@ -239,10 +236,7 @@ def enumerate_cutoffs(
 
 
 def best_combination(
-    cuts: CutoffSet,
-    program: Program,
-    lists: Sequence[NDArray[np.int64]],
-    beaten: float | None = None,
+    cuts: CutoffSet, program: Program, lists: Sequence[Codes], beaten: float | None = None
 ) -> tuple[search.MixtureWeights | None, float]:
     """Of all combinations of some choices the best that meets the constraints, and its score."""
     best, choice = -INF if beaten is None else beaten, None
@@ -295,9 +289,7 @@ _WIDEST, _MOST_ROUNDED = 1000, 1_000_000
 """Choices of one segment near a mixture, and their combinations with those that it draws."""
 
 
-def near_mixture(
-    cuts: CutoffSet, choice: search.MixtureWeights, most: int
-) -> list[NDArray[np.int64]]:
+def near_mixture(cuts: CutoffSet, choice: search.MixtureWeights, most: int) -> list[Codes]:
     """For each segment choices near those of a mixture, so that there are `most` combinations."""
     width = min(max(int(most ** (1.0 / cuts.n_blocks)), 1), _WIDEST)
     return [s.near(part, width) for s, part in zip(cuts.segments, choice, strict=True)]

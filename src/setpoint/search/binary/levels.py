@@ -9,9 +9,8 @@ from itertools import count
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from setpoint.array_types import Floats
+from setpoint.array_types import Codes, Floats
 from setpoint.parameters import SATISFIED
 from setpoint.program import Program, ProgramConstraint
 from setpoint.program import functions as fn
@@ -132,11 +131,11 @@ def _values(x: fn.RateFunction, segment: Segment, rest: Floats) -> Floats:
 class _LevelCutoffs(NamedTuple):
     """The cut-offs of one segment by ascending rates, one for each bound that is on it."""
 
-    cutoffs: NDArray[np.int64]
+    cutoffs: Codes
     rates: list[Floats | None]
 
     @staticmethod
-    def of(cutoffs: NDArray[np.int64], rates: list[Floats | None]) -> _LevelCutoffs | None:
+    def of(cutoffs: Codes, rates: list[Floats | None]) -> _LevelCutoffs | None:
         """Some cut-offs in the order of all rates; None where there is no such order."""
         bound = [x[cutoffs] for x in rates if x is not None]
         if bound:
@@ -147,9 +146,7 @@ class _LevelCutoffs(NamedTuple):
             cutoffs = cutoffs[at]
         return _LevelCutoffs(cutoffs, [None if x is None else x[cutoffs] for x in rates])
 
-    def window(
-        self, low: list[Floats], high: list[Floats]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def window(self, low: list[Floats], high: list[Floats]) -> tuple[Codes, Codes]:
         """Places of the first cut-off within each window (m,), and behind the last one."""
         first = np.zeros(len(low[0]), np.int64)
         behind = np.full(len(low[0]), len(self.cutoffs))
@@ -180,7 +177,7 @@ class _Sweep:
         self.sizes: tuple[int, ...] = _ONE if one else _SEVERAL
         self.at_once = 1 if one else _AT_ONCE
 
-    def _parts(self, boxes: NDArray[np.int64], width: int, size: int) -> NDArray[np.int64]:
+    def _parts(self, boxes: Codes, width: int, size: int) -> Codes:
         """Boxes of levels (bounds, m), each by its first ones, `size` wide in those of `width`."""
         n = [len(x) for x in self.levels]
         steps = [np.arange(0, min(width, most), size) for most in n]
@@ -188,9 +185,7 @@ class _Sweep:
         out = (boxes[:, :, None] + inner[:, None, :]).reshape(len(n), -1)
         return np.asarray(out[:, (out < np.array(n)[:, None]).all(axis=0)])
 
-    def _windows(
-        self, boxes: NDArray[np.int64], size: int
-    ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def _windows(self, boxes: Codes, size: int) -> list[tuple[Codes, Codes]]:
         """For each side the windows of some boxes, which hold those of all their levels."""
         low = [x[i] for x, i in zip(self.levels, boxes, strict=True)]
         if size == 1:
@@ -242,7 +237,7 @@ class _Sweep:
         return [{int(s.cutoffs[k]): 1.0} for s, k in zip(self.sides, places, strict=True)]
 
 
-def _largest(values: Floats, first: NDArray[np.int64], behind: NDArray[np.int64]) -> Floats:
+def _largest(values: Floats, first: Codes, behind: Codes) -> Floats:
     """The largest value in each window (m,); -inf where it is empty."""
     out = np.full(len(first), -INF)
     size = behind - first

@@ -11,10 +11,9 @@ from itertools import count
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint import search
-from setpoint.array_types import Floats
+from setpoint.array_types import Codes, Floats
 from setpoint.errors import ShapeError
 from setpoint.program import Affine, Program, Ratio
 from setpoint.search.binary.cutoffs import CutoffSet
@@ -43,7 +42,7 @@ class _Bound(NamedTuple):
 
     def left(
         self, cuts: CutoffSet, tops: Floats, deficit: float, most: float = INF
-    ) -> list[NDArray[np.int64]] | None:
+    ) -> list[Codes] | None:
         """For each segment the choices that fall short by no more; None: more than `most`."""
         out = []
         for segment, top in zip(cuts.segments, tops.tolist(), strict=True):
@@ -132,14 +131,14 @@ class _Incumbent:
         first, last = zip(*((int(x[0]), int(x[-1])) for x in lists), strict=True)
         return box._replace(first=first, last=last)
 
-    def tried(self, lists: list[NDArray[np.int64]]) -> bool:
+    def tried(self, lists: list[Codes]) -> bool:
         """Whether these are few enough that all combinations were tried."""
         few = math.prod(map(len, lists)) <= _ALL_TRIED
         if few:
             self.tries(lists)
         return few
 
-    def tries(self, lists: list[NDArray[np.int64]]) -> None:
+    def tries(self, lists: list[Codes]) -> None:
         """Look for a better one among all combinations."""
         if not all(map(len, lists)):
             return
@@ -211,7 +210,7 @@ class _Box(NamedTuple):
     mixed: search.Optimum
 
     @property
-    def lists(self) -> list[NDArray[np.int64]]:
+    def lists(self) -> list[Codes]:
         """The cut-offs of each window."""
         return [np.arange(a, b + 1) for a, b in zip(self.first, self.last, strict=True)]
 

@@ -10,10 +10,9 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint import search
-from setpoint.array_types import Floats
+from setpoint.array_types import Codes, Floats
 from setpoint.counts import Counted, Evidence
 from setpoint.errors import ShapeError
 from setpoint.goals import Goal
@@ -364,7 +363,7 @@ def _steps(cuts: CutoffSet, program: Program, i: int) -> search.Frontier:
     """The undominated choices of thresholds, by objective and strictness."""
     moving = program.constraints[i]
     others = program.without(i).constraints
-    kept: list[tuple[Floats, Floats, NDArray[np.int64]]] = []
+    kept: list[tuple[Floats, Floats, Codes]] = []
     for start, v in _features(cuts):
         f = program.sense * np.asarray(program.value(v))
         g = moving.sign * np.asarray(moving.function.value(v))
@@ -407,7 +406,7 @@ def _features(cuts: CutoffSet) -> Iterator[tuple[int, Floats]]:
         start += len(v)
 
 
-def _undominated(f: Floats, g: Floats) -> NDArray[np.int64]:
+def _undominated(f: Floats, g: Floats) -> Codes:
     """Indices of the points that none beats in both, from strict to lax."""
     order = np.argsort(-g, kind="stable")
     top = np.maximum.accumulate(f[order])

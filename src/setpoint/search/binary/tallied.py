@@ -8,10 +8,9 @@ from itertools import product
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint import search
-from setpoint.array_types import Floats
+from setpoint.array_types import Bools, Codes, Floats
 from setpoint.counts import BinCounts, Counted, Tally
 from setpoint.errors import ShapeError, warn_caller
 from setpoint.parameters import SATISFIED
@@ -40,9 +39,7 @@ COLLECTED = 2_000_000
 """Up to so many rows are counted again by the score itself."""
 
 
-def bins_to_count(
-    tally: Tally, kept: list[NDArray[np.int64]], most: int, finer: bool
-) -> tuple[Ranges, bool]:
+def bins_to_count(tally: Tally, kept: list[Codes], most: int, finer: bool) -> tuple[Ranges, bool]:
     """What to count again, and whether by the score itself."""
     if rows_in(tally, kept) <= most:
         return ranges_of(tally, kept), True
@@ -63,7 +60,7 @@ def bins_to_count(
     return {s: [(j, j) for j in at.tolist()] for s, at in enumerate(parts) if len(at)}, False
 
 
-def ranges_of(tally: Tally, kept: list[NDArray[np.int64]]) -> Ranges:
+def ranges_of(tally: Tally, kept: list[Codes]) -> Ranges:
     """Bins as ranges, no more than an engine is to be asked for at once."""
     out: Ranges = {}
     joints: list[tuple[int, int, int]] = []
@@ -89,7 +86,7 @@ def ranges_of(tally: Tally, kept: list[NDArray[np.int64]]) -> Ranges:
     return out
 
 
-def rows_in(tally: Tally, kept: list[NDArray[np.int64]]) -> int:
+def rows_in(tally: Tally, kept: list[Codes]) -> int:
     """Rows in some bins of each segment."""
     return sum(int(bins.counts[0][:, at].sum()) for bins, at in zip(tally.bins, kept, strict=True))
 
@@ -118,7 +115,7 @@ class TalliedSet(CutoffSet):
         most = [_over_bins(s, slopes).max(initial=-INF) for s in self.segments]
         return search.Priced(priced.columns, np.maximum(priced.values, most))
 
-    def above_known(self) -> list[NDArray[np.int64]]:
+    def above_known(self) -> list[Codes]:
         """The bins of each segment that may hold a better column at the last multipliers."""
         slopes = self.asked
         if slopes is None:
@@ -131,7 +128,7 @@ class TalliedSet(CutoffSet):
         return out
 
 
-def _is_open(segment: Segment) -> NDArray[np.bool_]:
+def _is_open(segment: Segment) -> Bools:
     """Which bins hold several scores."""
     curve = segment.curve
     assert curve.highest is not None
@@ -150,9 +147,9 @@ def bins_to_refine(
     program: Program,
     found: search.Optimum,
     randomized: search.Randomized,
-) -> tuple[list[NDArray[np.int64]], float]:
+) -> tuple[list[Codes], float]:
     """The bins of each segment that could hold something better, and by how much at most."""
-    kept: list[NDArray[np.int64]] = [np.empty(0, np.int64) for _ in cuts.segments]
+    kept: list[Codes] = [np.empty(0, np.int64) for _ in cuts.segments]
     gap = 0.0
     split = split_of(cuts, program)
     if split.is_apart and randomized is not True:
@@ -173,9 +170,7 @@ def bins_to_refine(
     return kept, gap if found.is_feasible else INF
 
 
-def _could_win(
-    cuts: CutoffSet, segment: Segment, part: SegmentGoal
-) -> tuple[NDArray[np.int64], float]:
+def _could_win(cuts: CutoffSet, segment: Segment, part: SegmentGoal) -> tuple[Codes, float]:
     """The open bins of a segment that may hold its best cut-off, and what they may gain."""
     best = sweep(cuts, segment, *part).value
     at = np.flatnonzero(_is_open(segment))
@@ -222,7 +217,7 @@ def _without_ends(
 
 def _in_combinations(
     cuts: TalliedSet, program: Program, found: search.Optimum
-) -> tuple[list[NDArray[np.int64]], float]:
+) -> tuple[list[Codes], float]:
     """The open bins that may be part of a better combination, by the bound of mixtures."""
     value = found.value
     try:
