@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from setpoint.estimators import Progress
-from setpoint.search import TracePoint
+from setpoint.search import Progress, TracePoint
 
 NOW = TracePoint(3, 0.5, float("inf"), 0.0, 1.0)
 LINE = "call    3 of 9  objective 0.50000  no bound  violation 0.0e+00  1.0 s"

@@ -331,7 +331,7 @@ class Codebook:
         if len(self.labels) < 2:
             raise InputError(f"a codebook has at least two classes, got {self.classes}")
 
-    @property
+    @cached_property
     def n_classes(self) -> int:
         """Number of classes, of which DEFERRED may be one."""
         return len(self.classes)

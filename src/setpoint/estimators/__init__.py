@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         split_scored,
         transformed,
     )
-    from setpoint.estimators.modules import Progress
     from setpoint.estimators.monitoring import Alarm, Monitor
     from setpoint.estimators.opening import (
         FitData,

@@ -20,7 +20,7 @@ from setpoint import guarantees
 from setpoint.array_types import Bools, Codes, Floats
 from setpoint.counts import Evidence
 from setpoint.errors import InputError
-from setpoint.estimators import FitData, Progress, decide, heard, open_fit, split_kinds
+from setpoint.estimators import FitData, decide, heard, open_fit, split_kinds
 from setpoint.estimators.base import GoalClassifier, SearchParameters, atomic_fit
 from setpoint.goals import Goal, require_plain
 from setpoint.inputs import (
@@ -37,7 +37,7 @@ from setpoint.parameters import is_integer
 from setpoint.program import LinkedGoal, link
 from setpoint.report import GoalReport, sentence
 from setpoint.rules import Threshold
-from setpoint.search import Found, Limits
+from setpoint.search import Found, Limits, Progress
 from setpoint.solvers import FAMILIES, Confidence, Solver
 
 if TYPE_CHECKING:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         clopper_pearson,
         exact_limits,
         fresh_labels,
+        limits_of_shares,
         of_two_sorts,
         quantile,
         share_needed,

@@ -53,6 +53,14 @@ def clopper_pearson(
     return (min(bottom, hits / n), max(top, hits / n)) if n > 0.0 else (bottom, top)
 
 
+def limits_of_shares(hits: Floats, n: Floats, tail: float) -> Floats:
+    """:func:`clopper_pearson` of many (2, m), of which there are some rows each."""
+    rest, share = n - hits, hits / n
+    bottom = np.where(hits > 0.0, betaincinv(hits, rest + 1.0, tail), 0.0)
+    top = np.where(rest > 0.0, betainccinv(hits + 1.0, rest, tail), 1.0)
+    return np.stack([np.minimum(bottom, share), np.maximum(top, share)])
+
+
 _BORROWED = 10.0
 """Rows of average weight that a profile's own mean weight is drawn to."""
 

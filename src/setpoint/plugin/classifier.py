@@ -21,14 +21,14 @@ from setpoint import inputs, plugin
 from setpoint.array_types import Floats
 from setpoint.counts import Evidence
 from setpoint.errors import GoalError, InputError
-from setpoint.estimators import GoalClassifier, Progress, SearchParameters, open_fit
+from setpoint.estimators import GoalClassifier, SearchParameters, open_fit
 from setpoint.goals import Goal, as_goal
 from setpoint.plugin.fit.crossfit import Response
 from setpoint.plugin.fit.fitting import Task, adapted, available_columns, naming_groups_in
 from setpoint.plugin.problem import Options
 from setpoint.program import waits_for_class
 from setpoint.report import GoalReport
-from setpoint.search import Found, Randomized
+from setpoint.search import Found, Progress, Randomized
 from setpoint.solvers import HoldOut, ModelResponse, PostShift, Solver
 
 if TYPE_CHECKING:

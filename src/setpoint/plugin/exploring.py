@@ -34,7 +34,6 @@ from setpoint.inputs import (
 )
 from setpoint.plugin.problem import BASELINES, EvidenceKind, Options
 from setpoint.plugin.selection import solve_evidence
-from setpoint.plugin.solvers.searching import explored
 from setpoint.report import GoalReport, cutoffs_of, rule_facts
 from setpoint.rules import Rule, segment_in_words
 
@@ -157,6 +156,8 @@ def frontier_of_evidence(
     """The frontier on rows with scores; or with posteriors, `soft` in the place of labels."""
     if evidence.n_scores is None:
         return search.frontier_exact(goal, evidence, vary, values, randomized=randomized, tol=tol)
+    from setpoint.plugin.solvers.searching import explored
+
     gap = 0.5 * tol
     goal, i = search.vary_of(goal, vary)
     levels = search.levels_of(values)

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from setpoint.search.limits import (
         INTERRUPTED,
         Limits,
+        Progress,
         StoppedError,
         StoppedWarning,
         TracePoint,

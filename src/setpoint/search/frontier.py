@@ -12,13 +12,13 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setpoint import search
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import GoalError, InputError, InputTypeError, nearest
 from setpoint.goals import Constraint, Goal
 from setpoint.parameters import SATISFIED
 from setpoint.program import Affine, Program
 from setpoint.search.achievable import AchievableSet, MixtureWeights, Optimum, nothing
-from setpoint.search.infeasibility import InfeasibleError
 from setpoint.search.linear_program import UnfinishedError
 from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixtures import best_mixture
@@ -55,7 +55,7 @@ def trace_frontier(
             levels = np.linspace(free, strictest, points)
             levels = np.unique(np.append(levels, asked) if inside else levels)
     except InfeasibleMasterError:
-        raise InfeasibleError(
+        raise search.InfeasibleError(
             f"without {program.constraints[i]} no rule meets the other constraints either"
         ) from None
     return solve_levels(program, i, levels, _mixtures(space, program, i, gap))

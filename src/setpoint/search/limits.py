@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import shutil
+import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -189,3 +193,52 @@ class Keeping:
             return False
         self.limits.stop(error)
         return True
+
+
+# --- A line on the terminal that tells how a search is getting on ---------------------------------
+
+
+_PAUSE = 0.25
+"""Seconds between two changes."""
+_CLEAR = "\r\x1b[K"
+
+
+class Progress:
+    """Calls, objective, gap and violation on one line of stderr; a plain line at the end."""
+
+    def __init__(self, shown: bool = True, most: int | None = None) -> None:
+        self.shown, self.most = shown, most
+        self.live = shown and sys.stderr.isatty()
+        self._next = 0.0
+        self._last: TracePoint | None = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """The line goes, also where the block raises, and the last one is written for good."""
+        if self.live:
+            self._write(_CLEAR)
+        if self.shown and self._last is not None:
+            self._write(self._line(self._last) + "\n")
+
+    def __call__(self, now: TracePoint) -> None:
+        """Show what is known after a call, but not more often than anybody can read."""
+        self._last = now
+        if self.live and time.monotonic() >= self._next:
+            self._write(_CLEAR + self._line(now)[: shutil.get_terminal_size().columns - 1])
+            self._next = time.monotonic() + _PAUSE
+
+    @staticmethod
+    def _write(text: str) -> None:
+        with suppress(OSError):  # a terminal that was closed: the work goes on
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+    def _line(self, now: TracePoint) -> str:
+        gap = abs(now.bound - now.objective)
+        gap_text = f"gap {gap:.2e}" if gap < float("inf") else "no bound"
+        of = "" if self.most is None else f" of {self.most}"
+        past = "" if math.isnan(now.violation) else f"violation {now.violation:.1e}  "
+        objective = f"objective {now.objective:.5f}"
+        return f"call {now.call:4d}{of}  {objective}  {gap_text}  {past}{now.seconds:.1f} s"

@@ -347,7 +347,7 @@ def test_a_search_for_each_bound_finds_what_all_combinations_hold(seed, monkeypa
     monkeypatch.setattr("setpoint.search.binary.cutoffs.Segment.at_once", 100)
     monkeypatch.setattr("setpoint.search.binary.cutoffs.Segment.at_last", 100)
     # A sweep over levels would leave nothing to branch and bound.
-    monkeypatch.setattr("setpoint.search.binary.solver.solve_by_levels", lambda *args: None)
+    monkeypatch.setattr("setpoint.search.binary.levels.solve_by_levels", lambda *args: None)
     monkeypatch.setattr("setpoint.search.binary.deterministic.NEAR_A_MIXTURE", 8)
     monkeypatch.setattr("setpoint.search.binary.solver.NEAR_A_MIXTURE", 8)
     monkeypatch.setattr("setpoint.search.binary.proving._ALL_TRIED", 6)

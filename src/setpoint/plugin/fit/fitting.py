@@ -69,7 +69,7 @@ class Task:
         data: estimators.FitData,
         given: Any,
         params: Mapping[str, Any],
-        progress: estimators.Progress,
+        progress: search.Progress,
     ) -> None:
         self.owner, self.data = owner, data
         self.options = replace(owner._options(data.solver), progress=progress).settled(data.goal)

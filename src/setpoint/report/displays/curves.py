@@ -12,7 +12,7 @@ from setpoint.array_types import Floats
 from setpoint.counts import Codebook, Marginals
 from setpoint.errors import GoalError
 from setpoint.goals import EVERYWHERE, Const, Constraint, Goal, Metric
-from setpoint.inference import clopper_pearson
+from setpoint.inference import limits_of_shares
 from setpoint.program import Program, link
 from setpoint.report.operating import OperatingCurve, OperatingPoints
 
@@ -170,11 +170,7 @@ BAND = 0.90
 
 def precision_band(curve: OperatingCurve, points: OperatingPoints, level: float = BAND) -> Floats:
     """Clopper and Pearson's limits (2, m) of precision where anybody is accepted."""
-    tail = 0.5 * (1.0 - level)
-    out = []
-    for recall, fpr in zip(curve.recall, curve.false_positive_rate, strict=True):
-        hits, alarms = points.positives * recall, points.negatives * fpr
-        if hits + alarms > 0:
-            k = points.rows_per_weight
-            out.append(clopper_pearson(k * hits, k * (hits + alarms), tail, tail))
-    return np.array(out, np.float64).reshape(-1, 2).T
+    hits = points.positives * np.array(curve.recall, np.float64)
+    accepted = hits + points.negatives * np.array(curve.false_positive_rate, np.float64)
+    some, k = accepted > 0, points.rows_per_weight
+    return limits_of_shares(k * hits[some], k * accepted[some], 0.5 * (1.0 - level))

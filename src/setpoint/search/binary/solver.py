@@ -386,7 +386,7 @@ def _steps(cuts: CutoffSet, program: Program, i: int) -> search.Frontier:
     choices = tuple([{j: 1.0} for j in one] for one in numbers)
     thresholds = None
     if cuts.n_blocks == 1:
-        thresholds = np.array([cuts.segments[0].curve.threshold(j) for (j,) in numbers])
+        thresholds = cuts.segments[0].curve.thresholds(index)
     words, values = search.words_of(program, i), program.sense * f
     return search.Frontier(
         *words, bounds, values, bounds.copy(), "steps", thresholds=thresholds, choices=choices
