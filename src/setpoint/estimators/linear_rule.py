@@ -340,7 +340,7 @@ def split_scored(
         mine = None if own is None else own.take(index[index < len(own.labels)])
         sides.append((evidence.take(index), mine))
     (first, rest), (second, tested) = sides
-    return first, Certification(confidence, lambda _: second, table=tested), rest
+    return first, guarantees.Certification(confidence, lambda _: second, table=tested), rest
 
 
 # --- What binary classifiers share that train a model and accept by a score -----------------------

@@ -160,7 +160,7 @@ class FitData:
             names = column_names(self.X)
             draws = rows.draws(lambda X: owner._draws_of(X, self.key, names))
         more |= {"key": rows.key, "note": rows.copies, "table": rows.judged.tables[None]}
-        return Certification(settings, scored, draws, owner=owner, **more)
+        return guarantees.Certification(settings, scored, draws, owner=owner, **more)
 
     @property
     def classes(self) -> ClassOrder:
