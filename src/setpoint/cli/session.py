@@ -29,8 +29,6 @@ from setpoint.packages import require_packages
 from setpoint.tables import LOG, TableFile, note, only_one_stdin, step
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from setpoint.blackbox import BlackBox
     from setpoint.rules import Rule
     from setpoint.tables import Table, TableModel
