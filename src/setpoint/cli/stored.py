@@ -382,19 +382,10 @@ def _scores(
     rule: Rule, known: tuple[str, ...] | None, given: tuple[str, ...]
 ) -> str | tuple[str, ...]:
     """The names of the score columns, as the rule takes them."""
-    columns = rule.score_columns
-    n = None if columns is None else columns - len(rule.value_columns)
-    of_two = n == 2 and bool(rule.value_columns)  # one probability says both
-    names = given or known or (("score",) if n is None or of_two else ())
-    if of_two and len(names) == 1:
-        return names[0]
-    if len(names) != (1 if n is None else n):
-        wanted = "one score" if n in (None, 1) else f"{n} scores"
-        raise shell.CommandError(
-            f"--score: the rule looks at {wanted}, and {len(names)} are named; give --score once "
-            "for each, in their order"
-        )
-    return names[0] if n is None else names
+    columns, beside = rule.score_columns, len(rule.value_columns)
+    of_two = columns == beside + 2 and beside > 0  # one probability says both
+    names = given or known or (("score",) if columns is None or of_two else ())
+    return names[0] if len(names) == 1 and (columns is None or of_two) else names
 
 
 # --- ``setpoint explain``: why rows are decided as they are ---------------------------------------
