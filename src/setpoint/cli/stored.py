@@ -344,7 +344,7 @@ def export(asked: Asked) -> None:
         text = rule.to_python(asked.name or "decide", classes=classes)
     else:
         text = rule.to_sql(
-            _scores(rule, known, asked.scores),
+            _scores(rule, asked.scores or known),
             dialect=asked.dialect or "ansi",
             classes=classes,
             **asked.only("columns hash_column"),
@@ -355,19 +355,17 @@ def export(asked: Asked) -> None:
         shell.write(asked.output, text + "\n")
 
 
-def _opened(
-    asked: Asked,
-) -> tuple[Rule, tuple[Label, ...] | None, tuple[str, ...] | None]:
+def _opened(asked: Asked) -> tuple[Rule, tuple[Label, ...] | None, tuple[str, ...]]:
     """The rule in a file, the labels of its classes, and its score columns, where known."""
     with Path(asked.model).open("rb") as file:
         begins = file.read(64).lstrip()
     if begins.startswith(b"{"):
-        return shell.rule_in_file(asked.model), None, None
+        return shell.rule_in_file(asked.model), None, ()
     clf: Any = opened(asked, asked.model).classifier
     order = clf._classes.order
     classes = tuple(clf.classes_.tolist()[i] for i in order)
     several = clf.rule_.score_columns is not None and len(classes) > 2
-    scores = tuple(f"score_{label}" for label in classes) if several else None
+    scores = tuple(f"score_{label}" for label in classes) if several else ()
     if clf._defers:
         answers = (*classes, clf._answers.defer_label)
         text = [isinstance(answer, str) for answer in answers]
@@ -378,13 +376,11 @@ def _opened(
     return clf.rule_, classes, scores
 
 
-def _scores(
-    rule: Rule, known: tuple[str, ...] | None, given: tuple[str, ...]
-) -> str | tuple[str, ...]:
+def _scores(rule: Rule, named: tuple[str, ...]) -> str | tuple[str, ...]:
     """The names of the score columns, as the rule takes them."""
     columns, beside = rule.score_columns, len(rule.value_columns)
     of_two = columns == beside + 2 and beside > 0  # one probability says both
-    names = given or known or (("score",) if columns is None or of_two else ())
+    names = named or (("score",) if columns is None or of_two else ())
     return names[0] if len(names) == 1 and (columns is None or of_two) else names
 
 
