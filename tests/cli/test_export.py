@@ -113,8 +113,8 @@ def test_what_is_wrong_is_named(run, rule_file, tmp_path):
     for rule, args, words in (
         (one, (), "Missing option '--format'"),
         (one, (*sql, "--dialect", "oracle"), "--dialect is one of 'ansi', "),
-        (one, (*sql, "--score", "a", "--score", "b"), "looks at one score, and 2 are named"),
-        (three, sql, "--score: the rule looks at 3 scores, and 0 are named"),
+        (one, (*sql, "--score", "a", "--score", "b"), "--score: the rule looks at one score, so"),
+        (three, sql, "--score: the rule looks at 3 scores, so name as many columns"),
         (groups, (*sql, "--column", "age=a"), "--column: the rule does not look at 'age'"),
         (groups, (*sql, "--column", "sex"), "--column is NAME=COL, got 'sex'"),
         (groups, (*sql, "--column", "sex=a", "--column", "sex=b"), "names 'sex' twice"),

@@ -103,9 +103,7 @@ class App(click.Group):
         self,
         args: Sequence[str] | None = None,
         prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
+        *more: Any,
         **extra: Any,
     ) -> NoReturn:
         """Run a command and end the process."""
@@ -113,14 +111,12 @@ class App(click.Group):
             if hasattr(stream, "reconfigure"):  # a terminal that lacks a letter shows its code
                 stream.reconfigure(errors="backslashreplace")
         session = Session()
-        extra.setdefault("obj", session)
+        extra = {"obj": session, **extra, "standalone_mode": False}
         if os.environ.get("NO_COLOR"):
             extra.setdefault("color", False)
         with session.listening():
             try:
-                found = super().main(
-                    args, prog_name or "setpoint", complete_var, standalone_mode=False, **extra
-                )
+                found = super().main(args, prog_name or "setpoint", *more, **extra)
                 code = found if isinstance(found, int) else 0
             except BrokenPipeError:
                 code = BROKEN_PIPE

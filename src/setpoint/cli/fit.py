@@ -63,17 +63,13 @@ def _fit(asked: Asked, goal: Goal, own: Any = None) -> Ending:
 
     data, new, report, explore = asked.data, asked.new, asked.report, asked.get("explore")
     apart = asked.only("validation certify_on")
-    tables: dict[str, Any] = {
-        name: TableFile(path, **asked.reading) for name, path in apart.items()
-    }
+    more = asked.only("datasets skip_unlabelled")
+    more |= {name: TableFile(path, **asked.reading) for name, path in apart.items()}
     parameters = asked.only(" ".join(f.name for f in fields(TableModel) if f.init))
-    others = vars(asked).keys() - parameters.keys() - _OF_COMMAND
-    rest = {
-        name: value for name, value in asked.only(" ".join(others)).items() if value is not None
-    }
+    given = {name: value for name, value in vars(asked).items() if value is not None}
+    rest = {name: given[name] for name in given.keys() - parameters.keys() - _OF_COMMAND}
     fitted = TableModel(**parameters | {"goal": own or goal}, parameters=rest)
-    source, more = TableFile(data, **asked.reading), asked.only("datasets skip_unlabelled")
-    read = read_tables(fitted, source, **more, **tables)
+    read = read_tables(fitted, TableFile(data, **asked.reading), **more)
     paths: dict[str, Any] = {"data": data, "model": new, "report": report, **apart}
     paths["datasets"] = {name: file.path for name, file in asked.datasets.items()}
     paths |= {} if explore is None else {"explore": explore}
@@ -121,12 +117,9 @@ def _fit(asked: Asked, goal: Goal, own: Any = None) -> Ending:
         if guarantee is not None:
             certified, where = guarantee.state == "certified", certifying(fitted)
             word = styled("Certified" if certified else "NOT certified", guarantee.state)
-            first = f"{word} at {sure(guarantee.confidence)}"
-            first += (
-                f", on {where}."
-                if certified
-                else f": {where} do not show that the goal holds on new rows."
-            )
+            shows = "do not show that the goal holds on new rows"
+            shows = f", on {where}." if certified else f": {where} {shows}."
+            first = f"{word} at {sure(guarantee.confidence)}{shows}"
         found = shell.in_shell_words(f"{first}\n\n{fit_text(fitted, margin)}")
         return "\n".join([found, wrote(model=new, page=report), *moved])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from glob import has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -86,8 +86,15 @@ def evaluate(asked: Asked) -> Ending:
             raise shell.CommandError(f"{shell.option_of(name)} {why}")
     if decided:
         return _evaluate_tables(asked)
-    if asked.data is None or asked.tables or _is_many(asked.data):
-        _refuse_many(asked.data, asked.tables)
+    if asked.data is None:
+        raise click.UsageError("Missing argument 'DATA'.")
+    several = f"{1 + len(asked.tables)} tables" if asked.tables else f"DATA is {asked.data}"
+    refuse(
+        asked.tables or _is_many(asked.data),
+        f"a model file is judged by one table in a file, and {several}: decide them with setpoint "
+        "predict MODEL FILES --output FOLDER/, with --keep for the target, then name the column "
+        "with --prediction",
+    )
     return _evaluate_model(asked)
 
 
@@ -145,18 +152,6 @@ def _is_many(path: str) -> bool:
     (True, True, False)
     """
     return not Path(path).exists() and ("::" in path or has_magic(path))
-
-
-def _refuse_many(data: str | None, tables: tuple[str, ...]) -> NoReturn:
-    """A model judges one table at a time."""
-    if data is None:
-        raise click.UsageError("Missing argument 'DATA'.")
-    found = f"{1 + len(tables)} tables" if tables else f"DATA is {data}"
-    raise shell.CommandError(
-        f"a model file is judged by one table in a file, and {found}: decide them with setpoint "
-        "predict MODEL FILES --output FOLDER/, with --keep for the target, then name the column "
-        "with --prediction"
-    )
 
 
 # --- ``setpoint compare``: two stored models on the same rows -------------------------------------
@@ -294,8 +289,6 @@ def _check(asked: Asked) -> None:
     )
     given = [n for n in ("target", "prediction", "model", "pos_label") if asked.get(n) is not None]
     if asked.rates:
-        option = given and shell.option_of(given[0])
-        refuse(given, f"{option} belongs to a table, and --rate needs none")
         return
     refuse(
         ("prediction" in given) == ("model" in given),

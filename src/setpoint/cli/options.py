@@ -67,11 +67,9 @@ def named(_context: Any, param: click.Parameter, given: Iterable[str]) -> dict[s
 
 
 class Option(click.Option):
-    """An option: how it is typed, what it is for, and how its value is read.
+    """An option as it is typed: ``COLS...`` may be repeated, one without a value is a flag."""
 
-    ``--drop COLS...`` may be repeated; without a metavar or a type it is a flag. A `file` is read
-    or written, which JSON names, or asked or kept.
-    """
+    # A `file` is read or written, which JSON names, or asked or kept.
 
     def __init__(
         self,

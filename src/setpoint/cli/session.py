@@ -67,13 +67,13 @@ WORDS = {
 Where the command has no such option, but a setting of the name, it is ``--set NAME``.
 """
 
-_SETTINGS = {
-    "greater_is_better": "lower_is_better",
-    "limits": "max_seconds",
+_SETTINGS = {argument: name for name, argument in ARGUMENTS.items()} | {
+    "greater_is_better": "lower-is-better",
+    "limits": "max-seconds",
     "on_uncertified": "uncertified",
-    "seconds": "max_seconds",
+    "seconds": "max-seconds",
 }
-"""Arguments of the library that the settings call otherwise."""
+"""The settings for arguments of the library, some of which it calls otherwise."""
 
 _GROUPS = ("--group", "--groups", "--sensitive-feature", "--sensitive-features", "--protected")
 _GROUP = (
@@ -98,10 +98,17 @@ def in_shell_words(text: str) -> str:
 
 def option_of(argument: str, value: str | None = None) -> str | None:
     """The option for an argument, with its value as it is written at a shell."""
+    context = click.get_current_context(silent=True)
+    own = [] if context is None else [name for p in context.command.params for name in p.opts]
     exact = value is not None and f"{argument}={value}" in WORDS
     found = WORDS[f"{argument}={value}"] if exact else WORDS.get(argument)
-    setting = _setting(argument, found)
-    if setting is not None:
+    # A setting, where the command that runs has no such option.
+    setting, there = _SETTINGS.get(argument, ""), context is None
+    if found is None or not found.startswith("--"):
+        there = False
+    else:
+        setting = found.removeprefix("--").partition(" ")[0]
+    if setting in ARGUMENTS and not there and f"--{setting}" not in own:
         found, exact = f"--set {setting}", False
     if found is None or value in (None, "True") or exact:
         return found
@@ -109,19 +116,6 @@ def option_of(argument: str, value: str | None = None) -> str | None:
         return f"{found} {value!r}"
     plain = value[1:-1] if value[:1] in ("'", '"') else value
     return f"{found}{'=' if found.startswith('--set ') else ' '}{quote(plain)}"
-
-
-def _setting(argument: str, option: str | None) -> str | None:
-    """The setting for an argument that is not an option of the command that runs."""
-    context = click.get_current_context(silent=True)
-    own = [] if context is None else [name for p in context.command.params for name in p.opts]
-    if option is not None and option.startswith("--"):
-        name = option.removeprefix("--").partition(" ")[0]
-        there = context is None or f"--{name}" in own
-        return name if name in ARGUMENTS and not there else None
-    wanted = _SETTINGS.get(argument, argument)
-    names = [name for name, argument in ARGUMENTS.items() if argument == wanted]
-    return next((name for name in names if f"--{name}" not in own), None)
 
 
 def message_of(error: BaseException) -> str:

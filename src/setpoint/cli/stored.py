@@ -150,10 +150,6 @@ def explore(asked: Asked) -> Ending:
     apart: to choose on rows is to look at them, and a chosen point is checked on others.
     """
     page, check, share = asked.page, asked.check, asked.test_size
-    refuse(
-        check is not None and share is not None,
-        "--check and --test-size: both name the rows for the check; give one",
-    )
     refuse(page == "-", "-o: the page is a file; name one that ends in .html")
     require_packages("setpoint explore", "report", "jinja2", "matplotlib")
     if check is not None:
@@ -301,8 +297,6 @@ def show(asked: Asked) -> Ending | None:
     """
     from setpoint.report import card_text, printed
 
-    if asked.card and asked.as_json:
-        raise click.UsageError("--card is Markdown: leave --json out")
     found, report = opened(asked, asked.model), asked.report
     if report is not None:
         with shell.writing(report):
@@ -344,7 +338,7 @@ def export(asked: Asked) -> None:
         text = rule.to_python(asked.name or "decide", classes=classes)
     else:
         text = rule.to_sql(
-            _scores(rule, known, asked.scores),
+            _scores(rule, asked.scores or known),
             dialect=asked.dialect or "ansi",
             classes=classes,
             **asked.only("columns hash_column"),
@@ -355,19 +349,17 @@ def export(asked: Asked) -> None:
         shell.write(asked.output, text + "\n")
 
 
-def _opened(
-    asked: Asked,
-) -> tuple[Rule, tuple[Label, ...] | None, tuple[str, ...] | None]:
+def _opened(asked: Asked) -> tuple[Rule, tuple[Label, ...] | None, tuple[str, ...]]:
     """The rule in a file, the labels of its classes, and its score columns, where known."""
     with Path(asked.model).open("rb") as file:
         begins = file.read(64).lstrip()
     if begins.startswith(b"{"):
-        return shell.rule_in_file(asked.model), None, None
+        return shell.rule_in_file(asked.model), None, ()
     clf: Any = opened(asked, asked.model).classifier
     order = clf._classes.order
     classes = tuple(clf.classes_.tolist()[i] for i in order)
     several = clf.rule_.score_columns is not None and len(classes) > 2
-    scores = tuple(f"score_{label}" for label in classes) if several else None
+    scores = tuple(f"score_{label}" for label in classes) if several else ()
     if clf._defers:
         answers = (*classes, clf._answers.defer_label)
         text = [isinstance(answer, str) for answer in answers]
@@ -378,23 +370,12 @@ def _opened(
     return clf.rule_, classes, scores
 
 
-def _scores(
-    rule: Rule, known: tuple[str, ...] | None, given: tuple[str, ...]
-) -> str | tuple[str, ...]:
+def _scores(rule: Rule, named: tuple[str, ...]) -> str | tuple[str, ...]:
     """The names of the score columns, as the rule takes them."""
-    columns = rule.score_columns
-    n = None if columns is None else columns - len(rule.value_columns)
-    of_two = n == 2 and bool(rule.value_columns)  # one probability says both
-    names = given or known or (("score",) if n is None or of_two else ())
-    if of_two and len(names) == 1:
-        return names[0]
-    if len(names) != (1 if n is None else n):
-        wanted = "one score" if n in (None, 1) else f"{n} scores"
-        raise shell.CommandError(
-            f"--score: the rule looks at {wanted}, and {len(names)} are named; give --score once "
-            "for each, in their order"
-        )
-    return names[0] if n is None else names
+    columns, beside = rule.score_columns, len(rule.value_columns)
+    of_two = columns == beside + 2 and beside > 0  # one probability says both
+    names = named or (("score",) if columns is None or of_two else ())
+    return names[0] if len(names) == 1 and (columns is None or of_two) else names
 
 
 # --- ``setpoint explain``: why rows are decided as they are ---------------------------------------

@@ -544,7 +544,9 @@ def _measured(report: GoalReport) -> Iterator[str]:
     """Objective and constraints as measured beside a certificate."""
     from setpoint.report import shown, unit_of
 
-    for entry, side in zip(report.entries, Goal.parse(report.goal).sides, strict=True):
+    goal = Goal.parse(report.goal)
+    sides = (goal.objective, *(c.lhs for c in goal.constraints))
+    for entry, side in zip(report.entries, sides, strict=True):
         unit = unit_of(side)
         value = "not evaluated" if entry.value is None else shown(entry.value, unit)
         if entry.low is not None and entry.high is not None:
