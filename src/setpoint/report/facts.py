@@ -149,15 +149,6 @@ def read_section(data: Mapping[str, Any]) -> Section:
     return TextSection(data["title"], tuple(data["lines"]), stored)
 
 
-def section_named(sections: Iterable[Section], name: str) -> Section | None:
-    """The section of that name, or None."""
-    for one in sections:
-        stored = one.stored if isinstance(one, TextSection) else None
-        if (one.name if stored is None else stored["name"]) == name:
-            return one if stored is None else read_section(stored)
-    return None
-
-
 # --- How decisions compare with the deployed model's: what changes --------------------------------
 
 
@@ -276,45 +267,34 @@ class Comparison:
 
     def _changes(self) -> list[str]:
         """How many decisions change, and what proving them more often right takes."""
-        where = plural(self.rows, "row")
-        out = f"{_percent(self.changed)} of the decisions on {where} change (churn)"
-        if self.wins is None or self.losses is None:
-            return [f"{out}.", "Without labels it is unknown which of the changes are right."]
-        out += f": {_percent(self.wins)} from wrong to right (wins), "
-        out += f"{_percent(self.losses)} from right to wrong (losses)"
-        neither = self.changed - self.wins - self.losses
+        wins, losses = self.wins, self.losses
+        out = f"{_percent(self.changed)} of the decisions on {plural(self.rows, 'row')} change"
+        if wins is None or losses is None:
+            unknown = "Without labels it is unknown which of the changes are right."
+            return [f"{out} (churn).", unknown]
+        out += f" (churn): {_percent(wins)} from wrong to right (wins), "
+        out += f"{_percent(losses)} from right to wrong (losses)"
+        neither = self.changed - wins - losses
         if neither > 1e-9:
             out += f", {_percent(neither)} from one wrong class to another"
-        return [f"{out}.", self._proof(neither > 1e-9)]
-
-    def _proof(self, some_neither: bool) -> str:
-        assert self.wins is not None
-        assert self.losses is not None
         if self.fresh_labels is None:
-            return (
+            return [
+                f"{out}.",
                 "It is not more often right (it does not win more than it loses), so no number of "
-                "labels would show that."
-            )
-        text = (
+                "labels would show that.",
+            ]
+        until, labels = f"there are {self.fresh_labels:,} of them", ""
+        decisive = fresh_labels(wins, losses) if neither > 1e-9 else None
+        if decisive is not None:
+            until = f"{decisive.labels:,} of them are wins or losses"
+            labels = f"{self.fresh_labels:,} labels and "
+        return [
+            f"{out}.",
             f"To show with {_percent(CONFIDENCE)} confidence that it is more often right, label "
-            "fresh rows on which the two models differ until "
-        )
-        if some_neither:
-            decisive = fresh_labels(self.wins, self.losses)
-            assert decisive is not None
-            text += (
-                f"{decisive.labels:,} of them are wins or losses; that takes about "
-                f"{self.fresh_labels:,} labels and {self.fresh_rows:,} rows on average. "
-            )
-        else:
-            text += (
-                f"there are {self.fresh_labels:,} of them; that takes about "
-                f"{self.fresh_rows:,} rows on average. "
-            )
-        return text + (
-            "If the shares above hold for them too, the one-sided sign test then succeeds in "
-            f"{_percent(POWER)} of cases."
-        )
+            f"fresh rows on which the two models differ until {until}; that takes about {labels}"
+            f"{self.fresh_rows:,} rows on average. If the shares above hold for them too, the "
+            f"one-sided sign test then succeeds in {_percent(POWER)} of cases.",
+        ]
 
 
 _GAIN = {
@@ -343,8 +323,6 @@ def compared(
     old, new = np.asarray(deployed), np.asarray(decided)
     w = np.ones(len(old)) if weight is None else np.asarray(weight, np.float64)
     labels = None if true is None else np.asarray(true)
-    if not len(old) == len(new) == len(w) or (labels is not None and len(labels) != len(old)):
-        raise InputError("true, deployed, decided and weight have one entry a row")
     total = float(w.sum())
     if not total > 0.0:
         raise InputError("there are no rows to compare on: their weights sum to zero")
@@ -631,7 +609,11 @@ class Facts:
         >>> Facts("maximize recall", Entry("recall", 0.8)).section("stream") is None
         True
         """
-        return section_named(self.sections, name)
+        for one in self.sections:
+            stored = one.stored if isinstance(one, TextSection) else None
+            if (one.name if stored is None else stored["name"]) == name:
+                return one if stored is None else read_section(stored)
+        return None
 
     @property
     def compared(self) -> list[GroupRow]:
