@@ -10,15 +10,7 @@ from importlib.metadata import version
 from typing import Any
 
 from setpoint.errors import InputError
-from setpoint.goals import (
-    Const,
-    Goal,
-    Label,
-    expression_of,
-    glossary,
-    goal_in_words,
-    in_words,
-)
+from setpoint.goals import Const, Goal, Label, expression_of, glossary, goal_in_words, in_words
 from setpoint.inference import FAILS, OPEN, SHOWN
 from setpoint.report.advice import advice_of, stricter_goal
 from setpoint.report.displays.sections import pictures_of, pictures_of_refused
@@ -445,8 +437,9 @@ def group_table(facts: Facts) -> Grid:
             within = [cut for key, cut in cutoffs if set(key) <= set(columns)]
             row.append(Cell(number(within[0]) if len(within) == 1 else "several"))
         for m in compared:
-            g, axis = own.get(m), axes[m]
-            bar = g and axis and bar_on(axis, units[m], g.value, low=g.low, high=g.high)
+            found, axis, bar = own.get(m), axes[m], None
+            if found is not None and axis is not None:
+                bar = bar_on(axis, units[m], found.value, low=found.low, high=found.high)
             row.append(Cell(_rate(own, m, units[m]), bar=bar))
         rows.append(row)
     middle = ["cut-off"] if cutoffs else []

@@ -6,14 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from setpoint.goals import (
-    Const,
-    Constraint,
-    Expression,
-    Goal,
-    column_in_words,
-    value_in_words,
-)
+from setpoint.goals import Const, Constraint, Expression, Goal, column_in_words, value_in_words
 from setpoint.guarantees import Guarantee, Shown, level_of_try
 from setpoint.parameters import SATISFIED
 from setpoint.program import range_of
