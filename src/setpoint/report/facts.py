@@ -233,16 +233,12 @@ class Comparison:
         """
         if self.changed == 0.0:
             return [f"No decision on {plural(self.rows, 'row')} changes."]
-        unit: Unit = "share" if goal is None else unit_of(goal.objective)
-        what = "The objective" if goal is None else in_words(goal.objective)
-        what = what[0].upper() + what[1:]
-        out = [] if self.difference is None else [self._gain(what, self.difference, unit, counts)]
-        sides = {} if goal is None else {str(c): unit_of(c.lhs) for c in goal.constraints}
-        met = [
-            f"{e.text}: {shown(e.value, sides.get(e.text, 'number'))}"
-            for e in self.constraints
-            if e.value is not None
-        ]
+        met, sides = [], {} if goal is None else {str(c): c.lhs for c in goal.constraints}
+        for e in self.constraints:
+            if e.value is not None:
+                unit: Unit = unit_of(sides[e.text]) if e.text in sides else "number"
+                met.append(f"{e.text}: {shown(e.value, unit)}")
+        out = [] if self.difference is None else [self._gain(goal, self.difference, counts)]
         if met:
             out.append(f"The deployed model on the same rows: {'; '.join(met)}.")
         if counts is not None and self.confusion:
@@ -250,19 +246,20 @@ class Comparison:
             out.append(f"By the deployed model, {people[0].lower()}{people[1:]}")
         return [*out, *self._changes()]
 
-    def _gain(self, what: str, entry: Entry, unit: Unit, counts: Counts | None) -> str:
+    def _gain(self, goal: Goal | None, entry: Entry, counts: Counts | None) -> str:
         """The objective against the deployed model's, and whether that is shown."""
         assert self.objective is not None
         assert entry.value is not None
+        unit: Unit = "share" if goal is None else unit_of(goal.objective)
+        what = "The objective" if goal is None else in_words(goal.objective)
         new, old = shown(self.objective + entry.value, unit), shown(self.objective, unit)
-        text = f"{what} is {new}; the deployed model has {old}"
+        text = f"{what[0].upper()}{what[1:]} is {new}; the deployed model has {old}"
         if entry.low is None or entry.high is None:
             return f"{text}."
-        verdict = entry.verdict or OPEN
         # Equal is not better.
-        word = _GAIN[OPEN if entry.low <= 0.0 <= entry.high else verdict]
-        low, high = shown(entry.low, unit), shown(entry.high, unit)
+        word = _GAIN[OPEN if entry.low <= 0.0 <= entry.high else entry.verdict or OPEN]
         where = "on new rows" if counts is None else counts.on_new
+        low, high = shown(entry.low, unit), shown(entry.high, unit)
         return f"{text}: {where} the difference is {low} to {high}, {word}."
 
     def _changes(self) -> list[str]:
