@@ -12,7 +12,7 @@ from setpoint import Evidence, Goal, evaluate, solve
 from setpoint.goals import Metric
 from setpoint.program import link
 from setpoint.report import OperatingPoints, operating_points, plot_operating
-from setpoint.report.displays.curves import Plane, precision_band
+from setpoint.report.operating import Plane, precision_band
 from setpoint.rules import Threshold
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")

@@ -326,17 +326,14 @@ def payload_of(
     digest = sha256(bins.thresholds.tobytes() + bins.counts.tobytes())
     if check is not None:
         digest.update(check.curve.values.tobytes() + check.curve.counts.tobytes())
-    programs = []
-    for goal in bound:
-        part = goal.payload(bins, classes[1])
-        places = places_of(bins, rows, bins.place(goal.start[0]))
-        part["places"] = places
-        part["limits"] = limits_at(goal, bins, places)
-        part["sure"] = None
-        if goal.program.constraints:
-            at = np.unique([bins.place(c) for c in sure_at.tolist()])
-            part["sure"] = sure_limits(goal, bins, at)
-        programs.append(part)
+    sure = np.unique([bins.place(c) for c in sure_at.tolist()])
+    places = [places_of(bins, rows, bins.place(goal.start[0])) for goal in bound]
+    programs = [
+        goal.payload(bins, classes[1])
+        | {"places": packed(at), "limits": limits_at(goal, bins, at)}
+        | {"sure": sure_limits(goal, bins, sure) if goal.program.constraints else None}
+        for goal, at in zip(bound, places, strict=True)
+    ]
     objective = programs[0]["objective"]
     unit = objective["unit"]
     out = {
@@ -367,7 +364,7 @@ def payload_of(
         "groups": [
             {"column": g.name, "values": list(g.values), "named": g.named} for g in rows.groups
         ],
-        "programs": [p | {"places": packed(p["places"])} for p in programs],
+        "programs": programs,
         "markers": [
             {
                 "name": name,
@@ -384,7 +381,7 @@ def payload_of(
             for name, share in rows.accepted_by.items()
         ],
         "prices": {"unit": unit, "text": objective["words"]} if unit == "amount" else None,
-        "check": None if check is None else _checked(check, goals, bins, programs),
+        "check": None if check is None else _checked(check, goals, bins, places),
         "take": take_templates(classes, goals, weighted=bool((rows.weight != 1.0).any())),
     }
     # Numbers that JSON lacks become the words for them.
@@ -417,24 +414,19 @@ def _thinned(
 
 
 def _checked(
-    check: ScoredRows,
-    goals: Sequence[Goal],
-    bins: ShownBins,
-    programs: Sequence[dict[str, Any]],
+    check: ScoredRows, goals: Sequence[Goal], bins: ShownBins, places: Sequence[Codes]
 ) -> dict[str, Any]:
     """The rows held out at the same cut-offs."""
     cuts = np.searchsorted(-check.curve.values, -bins.thresholds, side="right")
     held = ShownBins(check.curve, cuts, bins.thresholds)
     parts: list[dict[str, Any]] = []
-    for goal, known in zip(goals, programs, strict=True):
+    for goal, at in zip(goals, places, strict=True):
         try:
             own = BoundGoal(goal, check)
         except GoalError as error:
             parts.append({"why": str(error)})
-            continue
-        formulas = own.formulas()
-        formulas["limits"] = limits_at(own, held, known["places"])
-        parts.append(formulas | {"why": None})
+        else:
+            parts.append(own.formulas() | {"limits": limits_at(own, held, at), "why": None})
     return {
         "where": check.where,
         **_size(check),

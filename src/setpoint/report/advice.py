@@ -29,7 +29,7 @@ from setpoint.report.numbers import percent, shown, unit_of
 from setpoint.report.promised import more_rows, promising, sure
 
 if TYPE_CHECKING:
-    from setpoint.guarantees import BestBounds, Guarantee, NotCertifiable, Shown, Unshown
+    from setpoint.guarantees import BestBounds, NotCertifiable, Unshown
 
 
 # --- What is not certain, and what to do about it -------------------------------------------------
@@ -312,13 +312,16 @@ def refused(left: Unshown) -> NotCertifiable:
     failed = failed or list(guarantee.constraints)
     worst = max(failed, key=lambda c: (c.text in best.bounds, c.p_value))
     rule = "The rule does" if guarantee.method == "one rule" else "Even the safest rule does"
-    asked = " and ".join(map(_asked, failed))
-    needed = guarantee.rows_needed if guarantee.helped_by_rows else None
+    texts = [  # some say their confidence already
+        c.text if " with confidence " in c.text else f"{c.text} at {sure(c.confidence)}"
+        for c in failed
+    ]
+    more = "No rule tried comes near what was asked on these scores: more rows would not help"
     said = [
         f"{rule} not pass its test on the {guarantee.rows:,} rows that certify: they do not show "
-        f"{asked}",
+        f"{' and '.join(texts)}",
         _best_in_words(goal, best),
-        _rows_in_words(guarantee, best),
+        more if best.out_of_reach else sentence(more_rows(guarantee)),
         "" if best.bounds else "Loosen the bound, or ask for less confidence",
     ]
     error = guarantees.NotCertifiable(
@@ -326,7 +329,7 @@ def refused(left: Unshown) -> NotCertifiable:
         worst.text,
         best.values.get(worst.text, worst.value),
         best.limits.get(worst.text, worst.limit),
-        needed,
+        guarantee.rows_needed if guarantee.helped_by_rows else None,
         dict(best.bounds),
         best.reached,
         "`on_uncertified='nearest'` gives the safest rule without a guarantee",
@@ -336,29 +339,14 @@ def refused(left: Unshown) -> NotCertifiable:
     return error
 
 
-def _asked(c: Shown) -> str:
-    """A constraint with its confidence, which its text may have already."""
-    return c.text if " with confidence " in c.text else f"{c.text} at {sure(c.confidence)}"
-
-
 def _best_in_words(goal: Goal, best: BestBounds) -> str:
     """The bounds that could be certified, and what is then reached."""
-    if not best.bounds:
+    known = [(c, best.bounds[str(c)]) for c in goal.constraints if str(c) in best.bounds]
+    if not known:
         return ""
-    texts = []
-    for c in goal.constraints:
-        bound = best.bounds.get(str(c))
-        if bound is not None:
-            texts.append(f"{c.lhs} {c.relation} {bound:.6g}")
+    texts = [f"{c.lhs} {c.relation} {bound:.6g}" for c, bound in known]
     out = f"The most that they show of any rule tried is {' and '.join(texts)}"
     if best.reached is None:
         return out
     reached = shown(best.reached, unit_of(goal.objective))
     return f"{out}; {in_words(goal.objective)} is then {reached}"
-
-
-def _rows_in_words(guarantee: Guarantee, best: BestBounds) -> str:
-    """How many rows would certify what was asked, if any do."""
-    if best.out_of_reach:
-        return "No rule tried comes near what was asked on these scores: more rows would not help"
-    return sentence(more_rows(guarantee))

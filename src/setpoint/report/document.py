@@ -10,15 +10,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError
-from setpoint.goals import (
-    Const,
-    Goal,
-    Label,
-    expression_of,
-    glossary,
-    goal_in_words,
-    in_words,
-)
+from setpoint.goals import Const, Goal, Label, expression_of, glossary, goal_in_words, in_words
 from setpoint.inference import FAILS, OPEN, SHOWN
 from setpoint.report.advice import advice_of, stricter_goal
 from setpoint.report.displays.sections import pictures_of, pictures_of_refused
@@ -58,7 +50,6 @@ from setpoint.report.promised import (
     same_sides,
 )
 from setpoint.report.text import (
-    Bar,
     Block,
     Cell,
     Chapter,
@@ -298,10 +289,9 @@ def _part(facts: Facts, part: Part, other: float | None) -> tuple[list[Cell], li
 def _of_deployed(facts: Facts) -> Sequence[float | None]:
     """The deployed model's values of the same parts, where they were counted."""
     found, nothing = facts.deployed, [None] * len(facts.constraints)
-    if found is None:
-        return [None, *nothing]
-    met = [e.value for e in found.constraints]
-    return [found.objective, *(met if len(met) == len(nothing) else nothing)]
+    met = [] if found is None else [e.value for e in found.constraints]
+    own = None if found is None else found.objective
+    return [own, *(met if len(met) == len(nothing) else nothing)]
 
 
 # ---------------------------------------------------------------------- what rooms add
@@ -394,10 +384,10 @@ def _groups(facts: Facts, on_page: bool) -> Iterator[Chapter]:
     if not on_page:
         short = [row[:_MOST_COLUMNS] for row in rows[:_MOST_LINES]]
         left = len(rows) - len(short), len(table.head) - _MOST_COLUMNS
-        more = [f"and {plural(left[0], 'more group')}"] if left[0] > 0 else []
-        more += [f"and {plural(left[1], 'more metric')} of each group"] if left[1] > 0 else []
-        head = table.head[:_MOST_COLUMNS]
-        yield Chapter("Groups", [Grid(head, short), Prose(more, "each")])
+        more = f"and {plural(left[0], 'more group')}" if left[0] > 0 else ""
+        also = f"and {plural(left[1], 'more metric')} of each group" if left[1] > 0 else ""
+        grid = Grid(table.head[:_MOST_COLUMNS], short)
+        yield Chapter("Groups", [grid, Prose([more, also], "each")])
         return
     if len(rows) <= _MOST_GROUPS:
         yield Chapter("Groups", [table])
@@ -431,11 +421,13 @@ _HEADS = {
 def group_table(facts: Facts) -> Grid:
     """One row for each group: what explains it, its cut-off, what the goal compares."""
     groups: dict[tuple[tuple[str, Label], ...], dict[str, GroupRow]] = {}
+    ends: dict[str, list[float | None]] = {}
     for g in facts.groups:
         groups.setdefault(g.columns, {})[g.metric] = g
-    units = {g.metric: unit_of(expression_of(g.metric)) for g in facts.groups}
+        ends.setdefault(g.metric, []).extend((g.value, g.low, g.high))
+    units = {m: unit_of(expression_of(m)) for m in ends}
     compared = dict.fromkeys(g.metric for g in facts.compared)
-    bars = {m: _group_bars(facts, m, units[m]) for m in compared}
+    axes = {m: axis_for(ends[m], units[m]) for m in compared}
     explaining = [m for m in units if m not in compared]
     cutoffs = facts.rule.cutoffs if len(facts.rule.cutoffs) > 1 else ()
     rows = []
@@ -447,7 +439,11 @@ def group_table(facts: Facts) -> Grid:
         if cutoffs:
             within = [cut for key, cut in cutoffs if set(key) <= set(columns)]
             row.append(Cell(number(within[0]) if len(within) == 1 else "several"))
-        row += [Cell(_rate(own, m, units[m]), bar=bars[m].get(columns)) for m in compared]
+        for m in compared:
+            found, axis, bar = own.get(m), axes[m], None
+            if found is not None and axis is not None:
+                bar = bar_on(axis, units[m], found.value, low=found.low, high=found.high)
+            row.append(Cell(_rate(own, m, units[m]), bar=bar))
         rows.append(row)
     middle = ["cut-off"] if cutoffs else []
     head = ["group", "rows", *(_HEADS.get(m, m) for m in explaining), *middle]
@@ -466,15 +462,6 @@ def _rate(own: Mapping[str, GroupRow], metric: str, unit: Unit, *, interval: boo
     if not interval or row.low is None:
         return value
     return f"{value} ({shown(row.low, unit)} to {shown(row.high, unit)})"
-
-
-def _group_bars(facts: Facts, metric: str, unit: Unit) -> dict[object, Bar | None]:
-    """The bars of one metric, on one axis for all groups."""
-    rows = [g for g in facts.groups if g.metric == metric]
-    axis = axis_for([x for g in rows for x in (g.value, g.low, g.high)], unit)
-    if axis is None:
-        return {}
-    return {g.columns: bar_on(axis, unit, g.value, low=g.low, high=g.high) for g in rows}
 
 
 _MOST_LINES, _MOST_COLUMNS = 40, 16

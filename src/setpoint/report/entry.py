@@ -260,7 +260,7 @@ def group_metrics(
             wanted.setdefault((metric, where), (expression_of(metric), False))
     return [
         GroupMetric(
-            GroupRow(_columns(where), str(inner), None, None, None, 0, compared),
+            GroupRow(columns_of(where), str(inner), None, None, None, 0, compared),
             BoundSide.of(map_metrics(inner, partial(_narrowed, where=where)), linker),
         )
         for (_, where), (inner, compared) in wanted.items()
@@ -292,7 +292,7 @@ def _groups(reduce: Reduce, linker: Linker) -> list[Key]:
 def lone_group(reducers: Sequence[Reduce], linker: Linker) -> str | None:
     """The group in words, if a reducer finds one group only."""
     found = (_groups(reduce, linker) for reduce in reducers)
-    return next((_named(_columns(groups[0])) for groups in found if len(groups) == 1), None)
+    return next((_named(columns_of(groups[0])) for groups in found if len(groups) == 1), None)
 
 
 def smallest_group(written: Constraint, groups: Sequence[GroupRow]) -> GroupRow | None:
@@ -308,7 +308,8 @@ def smallest_group(written: Constraint, groups: Sequence[GroupRow]) -> GroupRow 
     return min(found, key=lambda g: g.rows, default=None)
 
 
-def _columns(where: Key) -> tuple[tuple[str, Label], ...]:
+def columns_of(where: Key) -> tuple[tuple[str, Label], ...]:
+    """The columns of a group with their values, for a report."""
     return tuple((c, str(v) if isinstance(v, Other) else v) for c, v in where)
 
 

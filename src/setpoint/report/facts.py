@@ -149,15 +149,6 @@ def read_section(data: Mapping[str, Any]) -> Section:
     return TextSection(data["title"], tuple(data["lines"]), stored)
 
 
-def section_named(sections: Iterable[Section], name: str) -> Section | None:
-    """The section of that name, or None."""
-    for one in sections:
-        stored = one.stored if isinstance(one, TextSection) else None
-        if (one.name if stored is None else stored["name"]) == name:
-            return one if stored is None else read_section(stored)
-    return None
-
-
 # --- How decisions compare with the deployed model's: what changes --------------------------------
 
 
@@ -242,16 +233,12 @@ class Comparison:
         """
         if self.changed == 0.0:
             return [f"No decision on {plural(self.rows, 'row')} changes."]
-        unit: Unit = "share" if goal is None else unit_of(goal.objective)
-        what = "The objective" if goal is None else in_words(goal.objective)
-        what = what[0].upper() + what[1:]
-        out = [] if self.difference is None else [self._gain(what, self.difference, unit, counts)]
-        sides = {} if goal is None else {str(c): unit_of(c.lhs) for c in goal.constraints}
-        met = [
-            f"{e.text}: {shown(e.value, sides.get(e.text, 'number'))}"
-            for e in self.constraints
-            if e.value is not None
-        ]
+        met, sides = [], {} if goal is None else {str(c): c.lhs for c in goal.constraints}
+        for e in self.constraints:
+            if e.value is not None:
+                unit: Unit = unit_of(sides[e.text]) if e.text in sides else "number"
+                met.append(f"{e.text}: {shown(e.value, unit)}")
+        out = [] if self.difference is None else [self._gain(goal, self.difference, counts)]
         if met:
             out.append(f"The deployed model on the same rows: {'; '.join(met)}.")
         if counts is not None and self.confusion:
@@ -259,62 +246,52 @@ class Comparison:
             out.append(f"By the deployed model, {people[0].lower()}{people[1:]}")
         return [*out, *self._changes()]
 
-    def _gain(self, what: str, entry: Entry, unit: Unit, counts: Counts | None) -> str:
+    def _gain(self, goal: Goal | None, entry: Entry, counts: Counts | None) -> str:
         """The objective against the deployed model's, and whether that is shown."""
         assert self.objective is not None
         assert entry.value is not None
+        unit: Unit = "share" if goal is None else unit_of(goal.objective)
+        what = "The objective" if goal is None else in_words(goal.objective)
         new, old = shown(self.objective + entry.value, unit), shown(self.objective, unit)
-        text = f"{what} is {new}; the deployed model has {old}"
+        text = f"{what[0].upper()}{what[1:]} is {new}; the deployed model has {old}"
         if entry.low is None or entry.high is None:
             return f"{text}."
-        verdict = entry.verdict or OPEN
         # Equal is not better.
-        word = _GAIN[OPEN if entry.low <= 0.0 <= entry.high else verdict]
-        low, high = shown(entry.low, unit), shown(entry.high, unit)
+        word = _GAIN[OPEN if entry.low <= 0.0 <= entry.high else entry.verdict or OPEN]
         where = "on new rows" if counts is None else counts.on_new
+        low, high = shown(entry.low, unit), shown(entry.high, unit)
         return f"{text}: {where} the difference is {low} to {high}, {word}."
 
     def _changes(self) -> list[str]:
         """How many decisions change, and what proving them more often right takes."""
-        where = plural(self.rows, "row")
-        out = f"{_percent(self.changed)} of the decisions on {where} change (churn)"
-        if self.wins is None or self.losses is None:
-            return [f"{out}.", "Without labels it is unknown which of the changes are right."]
-        out += f": {_percent(self.wins)} from wrong to right (wins), "
-        out += f"{_percent(self.losses)} from right to wrong (losses)"
-        neither = self.changed - self.wins - self.losses
+        wins, losses = self.wins, self.losses
+        out = f"{_percent(self.changed)} of the decisions on {plural(self.rows, 'row')} change"
+        if wins is None or losses is None:
+            unknown = "Without labels it is unknown which of the changes are right."
+            return [f"{out} (churn).", unknown]
+        out += f" (churn): {_percent(wins)} from wrong to right (wins), "
+        out += f"{_percent(losses)} from right to wrong (losses)"
+        neither = self.changed - wins - losses
         if neither > 1e-9:
             out += f", {_percent(neither)} from one wrong class to another"
-        return [f"{out}.", self._proof(neither > 1e-9)]
-
-    def _proof(self, some_neither: bool) -> str:
-        assert self.wins is not None
-        assert self.losses is not None
         if self.fresh_labels is None:
-            return (
+            return [
+                f"{out}.",
                 "It is not more often right (it does not win more than it loses), so no number of "
-                "labels would show that."
-            )
-        text = (
+                "labels would show that.",
+            ]
+        until, labels = f"there are {self.fresh_labels:,} of them", ""
+        decisive = fresh_labels(wins, losses) if neither > 1e-9 else None
+        if decisive is not None:
+            until = f"{decisive.labels:,} of them are wins or losses"
+            labels = f"{self.fresh_labels:,} labels and "
+        return [
+            f"{out}.",
             f"To show with {_percent(CONFIDENCE)} confidence that it is more often right, label "
-            "fresh rows on which the two models differ until "
-        )
-        if some_neither:
-            decisive = fresh_labels(self.wins, self.losses)
-            assert decisive is not None
-            text += (
-                f"{decisive.labels:,} of them are wins or losses; that takes about "
-                f"{self.fresh_labels:,} labels and {self.fresh_rows:,} rows on average. "
-            )
-        else:
-            text += (
-                f"there are {self.fresh_labels:,} of them; that takes about "
-                f"{self.fresh_rows:,} rows on average. "
-            )
-        return text + (
-            "If the shares above hold for them too, the one-sided sign test then succeeds in "
-            f"{_percent(POWER)} of cases."
-        )
+            f"fresh rows on which the two models differ until {until}; that takes about {labels}"
+            f"{self.fresh_rows:,} rows on average. If the shares above hold for them too, the "
+            f"one-sided sign test then succeeds in {_percent(POWER)} of cases.",
+        ]
 
 
 _GAIN = {
@@ -343,8 +320,6 @@ def compared(
     old, new = np.asarray(deployed), np.asarray(decided)
     w = np.ones(len(old)) if weight is None else np.asarray(weight, np.float64)
     labels = None if true is None else np.asarray(true)
-    if not len(old) == len(new) == len(w) or (labels is not None and len(labels) != len(old)):
-        raise InputError("true, deployed, decided and weight have one entry a row")
     total = float(w.sum())
     if not total > 0.0:
         raise InputError("there are no rows to compare on: their weights sum to zero")
@@ -631,7 +606,11 @@ class Facts:
         >>> Facts("maximize recall", Entry("recall", 0.8)).section("stream") is None
         True
         """
-        return section_named(self.sections, name)
+        for one in self.sections:
+            stored = one.stored if isinstance(one, TextSection) else None
+            if (one.name if stored is None else stored["name"]) == name:
+                return one if stored is None else read_section(stored)
+        return None
 
     @property
     def compared(self) -> list[GroupRow]:

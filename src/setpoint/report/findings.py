@@ -23,6 +23,7 @@ from setpoint.parameters import SATISFIED
 from setpoint.report.entry import LEVEL, Entry, smallest_group
 from setpoint.report.facts import Facts, Part
 from setpoint.report.numbers import count, named, percent, plural
+from setpoint.report.operating import Plane, precision_band
 from setpoint.report.promised import statement
 
 # --- What rules reach, by the cut-offs that a report knows ----------------------------------------
@@ -62,8 +63,6 @@ def few_found(facts: Facts, part: Part) -> str:
 
 def best_precision(facts: Facts) -> ShownFloor | None:
     """The strictest floor on precision in whole per cent, by limits that hold at all cut-offs."""
-    from setpoint.report.displays.curves import precision_band
-
     points = facts.one_curve
     if points is None:
         return None
@@ -85,8 +84,6 @@ def is_reached(searched: Facts, goal: Goal) -> bool:
     points = searched.one_curve
     if points is None:
         return False
-    from setpoint.report.displays.curves import Plane
-
     (curve,) = points.curves
     plane = Plane.of(goal, points)
     met = plane.slack(curve.false_positive_rate, curve.recall) >= -SATISFIED

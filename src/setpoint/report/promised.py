@@ -8,14 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from setpoint import guarantees
-from setpoint.goals import (
-    Const,
-    Constraint,
-    Expression,
-    Goal,
-    column_in_words,
-    value_in_words,
-)
+from setpoint.goals import Const, Constraint, Expression, Goal, column_in_words, value_in_words
 from setpoint.parameters import SATISFIED
 from setpoint.program import range_of
 from setpoint.report.entry import Entry
@@ -43,14 +36,12 @@ def goals_to_copy(goal: Goal, reachable: Mapping[str, float]) -> list[Goal]:
     """
     out = []
     for i, constraint in enumerate(goal.constraints):
-        best = reachable.get(str(constraint))
-        if best is None or not math.isfinite(best) or not isinstance(constraint.rhs, Const):
-            continue
-        bound = inwards(best, constraint.relation == ">=")
-        moved = replace(constraint, rhs=Const(bound))
-        out.append(
-            replace(goal, constraints=(*goal.constraints[:i], moved, *goal.constraints[i + 1 :]))
-        )
+        best = reachable.get(str(constraint), math.nan)
+        if math.isfinite(best) and isinstance(constraint.rhs, Const):
+            moved = list(goal.constraints)
+            bound = inwards(best, constraint.relation == ">=")
+            moved[i] = replace(constraint, rhs=Const(bound))
+            out.append(replace(goal, constraints=tuple(moved)))
     return out
 
 
@@ -111,15 +102,12 @@ def with_searched_bounds(
     for c in searched.constraints:
         if isinstance(c.rhs, Const):
             asked.setdefault((c.lhs, c.relation), []).append(c.rhs.value)
-    out = []
-    for entry, constraint in zip(entries, meant.constraints, strict=True):
-        bounds = asked.get((constraint.lhs, constraint.relation))
-        meant_here = constraint.rhs.value if isinstance(constraint.rhs, Const) else None
-        if bounds is None or meant_here is None or meant_here in bounds:
-            out.append(entry)
-        else:
-            strictest = max if constraint.relation == ">=" else min
-            out.append(replace(entry, worked=strictest(bounds)))
+    out = list(entries)
+    for i, c in enumerate(meant.constraints):
+        bounds = asked.get((c.lhs, c.relation), [])
+        if bounds and isinstance(c.rhs, Const) and c.rhs.value not in bounds:
+            strictest = max if c.relation == ">=" else min
+            out[i] = replace(out[i], worked=strictest(bounds))
     return tuple(out)
 
 

@@ -7,6 +7,7 @@ import math
 import os
 import platform
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -26,7 +27,6 @@ from setpoint.goals import (
     Goal,
     Key,
     Label,
-    Other,
     Product,
     Quotient,
     Reduce,
@@ -44,6 +44,7 @@ from setpoint.report.entry import (
     BoundSide,
     CountedGoal,
     Entry,
+    columns_of,
     entries_on,
     group_row,
     lone_group,
@@ -396,15 +397,12 @@ def with_guarantee(report: GoalReport, guarantee: Guarantee) -> GoalReport:
     """The report with what is promised, for the goal and for each constraint."""
     if guarantee.state == "approximate":
         return replace(report, guarantee=guarantee)
-    shown = {c.text: c for c in guarantee.constraints}
-    entries = []
-    for entry in report.constraints:
-        found = shown.get(entry.text)
-        if found is None:
-            entries.append(entry)
-            continue
-        limit = entry.bound if guarantee.state == "certified" else found.limit
-        entries.append(replace(entry, certified=limit, passed=found.passed))
+    shown, entries = {c.text: c for c in guarantee.constraints}, list(report.constraints)
+    for i, entry in enumerate(entries):
+        if entry.text in shown:
+            found = shown[entry.text]
+            limit = entry.bound if guarantee.state == "certified" else found.limit
+            entries[i] = replace(entry, certified=limit, passed=found.passed)
     objective = report.objective
     if guarantee.method == "every cut-off":
         # The best of thousands on these very rows: its limits would be too good.
@@ -435,11 +433,7 @@ def cutoffs_of(rule: Rule) -> tuple[tuple[tuple[tuple[str, Label], ...], float],
     cuts = [(key, r.threshold) for key, r in pairs if isinstance(r, Threshold)]
     if len(cuts) < len(pairs):
         return ()
-    return tuple((tuple((c, _label(v)) for c, v in key), float(cut)) for key, cut in cuts)
-
-
-def _label(value: Label | Other) -> Label:
-    return str(value) if isinstance(value, Other) else value
+    return tuple((columns_of(key), float(cut)) for key, cut in cuts)
 
 
 def _sections(
@@ -449,17 +443,15 @@ def _sections(
     of_passes: bool,
 ) -> list[Section]:
     """What the search and the thresholds add."""
-    out: list[Section] = []
     points = operating_points(linked, evidence, found.rule)
-    if points is not None:
-        out.append(OperatingSection(points))
     deferred = deferral_points(evidence, found.rule)
-    if deferred is not None:
-        out.append(DeferralSection(deferred))
-    if found.trace:
-        trace = tuple((t.call, t.objective, t.bound, t.violation) for t in found.trace)
-        out.append(SearchTrace(trace, of_passes))
-    return out
+    trace = tuple((t.call, t.objective, t.bound, t.violation) for t in found.trace or ())
+    out = (
+        points and OperatingSection(points),
+        deferred and DeferralSection(deferred),
+        trace and SearchTrace(trace, of_passes),
+    )
+    return [section for section in out if section]
 
 
 # --- A rule and the deployed model on the same rows: the goal of both -----------------------------
@@ -518,17 +510,11 @@ def _with_objective(
         return found
     # What compares with the deployed model says nothing of that model by itself.
     needs = [replace(goal, objective=c.lhs, constraints=(c,)).needs for c in goal.constraints]
-    own = [
-        c
-        for c, need in zip(goal.constraints, needs, strict=True)
-        if not need.datasets and not need.baseline
-    ]
+    pairs = zip(goal.constraints, needs, strict=True)
+    own = [c for c, need in pairs if not need.datasets and not need.baseline]
     objective = goal.objective.baseline()
-    todays = Goal(
-        goal.sense,
-        objective,
-        tuple(replace(c, lhs=c.lhs.baseline(), rhs=c.rhs.baseline()) for c in own),
-    )
+    met = tuple(replace(c, lhs=c.lhs.baseline(), rhs=c.rhs.baseline()) for c in own)
+    todays = Goal(goal.sense, objective, met)
     gain = Constraint(goal.objective - objective, _better(goal), Const(0.0))
     confusion, (entry, *constraints, difference) = _counted_with_deployed(
         todays.subject_to(gain), classes, table, decided, level
@@ -552,18 +538,13 @@ def differences_of_constraints(
     """What the left side of each constraint gains against the deployed model, with intervals."""
     out: list[Entry | None] = []
     for c in goal.constraints:
-        needs = replace(goal, objective=c.lhs, constraints=()).needs
-        if needs.datasets or needs.baseline:
-            out.append(None)
-            continue
-        gain = Constraint(c.lhs - c.lhs.baseline(), c.relation, Const(0.0))
-        try:
-            pair = Goal(goal.sense, c.lhs.baseline(), (gain,))
-            _, (_, found) = _counted_with_deployed(pair, classes, table, decided, level)
-        except GoalError:  # such as a side that is too long with both models in it
-            out.append(None)
-            continue
-        out.append(replace(found, text=str(c.lhs)))
+        needs, found = replace(goal, objective=c.lhs, constraints=()).needs, None
+        if not needs.datasets and not needs.baseline:
+            gain = Constraint(c.lhs - c.lhs.baseline(), c.relation, Const(0.0))
+            with suppress(GoalError):  # such as a side that is too long with both models in it
+                pair = Goal(goal.sense, c.lhs.baseline(), (gain,))
+                _, (_, found) = _counted_with_deployed(pair, classes, table, decided, level)
+        out.append(found and replace(found, text=str(c.lhs)))
     return out
 
 

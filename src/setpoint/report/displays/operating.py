@@ -11,11 +11,18 @@ from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.goals import Expression, Goal, as_goal, constraint_in_words
 from setpoint.report.displays import style
-from setpoint.report.displays.curves import BAND, Plane, plain_bound, precision_band
 from setpoint.report.displays.style import SHARE, Display, Panel
 from setpoint.report.facts import Facts
 from setpoint.report.numbers import shortened
-from setpoint.report.operating import DeferralPoints, OperatingCurve, OperatingPoints
+from setpoint.report.operating import (
+    BAND,
+    DeferralPoints,
+    OperatingCurve,
+    OperatingPoints,
+    Plane,
+    plain_bound,
+    precision_band,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,7 +138,7 @@ def plot_operating(
     if today is not None:
         panel.dot(*today, style.DEPLOYED, "deployed model")
     if several:
-        panel.legend(beside=True, columns=2 if panel.mode == "roomy" else 1)
+        panel.legend(beside=True)
     elif found.curves:
         x, y = view.path(found.curves[0])
         some = [int(t * (len(x) - 1)) for t in (0.3, 0.45, 0.6, 0.75, 0.9)]
@@ -513,7 +520,7 @@ def plot_deferral(
         words = f"the rule: {SHARE.text(found.error)} wrong\nof {SHARE.text(found.decided)} decided"
         panel.dot(found.decided, found.error, style.RULE, words)
     if several:
-        panel.legend(beside=True, columns=2 if panel.mode == "roomy" else 1)
+        panel.legend(beside=True)
     panel.caption(_deferral_caption(found, left_out), 96)
     return panel.display
 

@@ -55,9 +55,7 @@ class DeferralSection(Section):
         curves = self.points.curves
         if not 1 <= len(curves) <= _MOST_CURVES:
             return
-        points = replace(
-            self.points, curves=tuple(replace(c, name=shortened(c.name)) for c in curves)
-        )
+        points = replace(self.points, curves=_named(curves))
         yield Picture(
             "Errors by share decided",
             lambda ax: displays.plot_deferral(points, facts.goal, ax=ax),
@@ -235,11 +233,16 @@ def _place(confusion: Sequence[Sequence[float]]) -> tuple[float, float, float] |
     return tp / (tp + fn), tp / accepted if accepted > 0.0 else 0.0, accepted / (tn + fn + accepted)
 
 
+def _named(curves: Sequence[Any]) -> tuple[Any, ...]:
+    """Curves with names that leave room for the picture."""
+    return tuple(replace(curve, name=shortened(curve.name)) for curve in curves)
+
+
 def _fit_to_draw(points: OperatingPoints) -> OperatingPoints:
     """Names that matplotlib can set."""
     return replace(
         points,
-        curves=tuple(replace(c, name=shortened(c.name)) for c in points.curves),
+        curves=_named(points.curves),
         # Whole, for the goal may name them.
         labels=tuple(cleaned(x) if isinstance(x, str) else x for x in points.labels),  # type: ignore[arg-type]
     )

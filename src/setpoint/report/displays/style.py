@@ -377,6 +377,8 @@ class Panel:
         shown = {label: h for h, label in reversed(list(zip(handles, labels, strict=True)))}
         if not shown:
             return
+        if beside:
+            columns = 2 if self.mode == "roomy" else 1
         where: dict[str, Any] = {"loc": "best"}
         if self.mode == "own" and beside:
             where = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0}

@@ -6,7 +6,6 @@ import io
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from itertools import count, pairwise
@@ -52,24 +51,16 @@ def placed(parts: Sequence[RowShare]) -> Iterator[tuple[RowShare, float, float, 
         start += width
 
 
-@dataclass(frozen=True)
-class ShownColumn:
-    """How a column of a table is shown: drawn in part, drawn alone, on the axis of shares."""
-
-    place: int
-    head: str
-    drawn: bool
-    alone: bool
-    shared: bool
-
-
-def columns_of(table: Grid) -> Iterator[ShownColumn]:
-    """The columns of a table that hold anything."""
+def columns_of(table: Grid) -> Iterator[dict[str, Any]]:
+    """The columns of a table that hold anything: whether drawn, drawn alone, on shared axes."""
     for i, (head, *cells) in enumerate(zip(table.head, *table.rows, strict=True)):
         bars = [cell.bar for cell in cells if cell.bar is not None]
         alone = not any(cell.text for cell in cells)
         if i == 0 or bars or not alone:
-            yield ShownColumn(i, head, bool(bars), alone, any(not bar.ends[0] for bar in bars))
+            shared = any(not bar.ends[0] for bar in bars)
+            yield {
+                "place": i, "head": head, "drawn": bool(bars), "alone": alone, "shared": shared,
+            }  # fmt: skip
 
 
 def page_text(
