@@ -249,10 +249,10 @@ class FormulaMetric(RowMetric):
         n_kinds, held = len(self._goal.kinds), np.zeros(())
         rows: Any = scores, self._kind, self.weight
         if moving is not None:
-            still = [None if part is None else part[~moving] for part in rows]
+            still: list[Any] = [None if part is None else part[~moving] for part in rows]
             held = count_threshold(still[0], 0.0, still[1], n_kinds, still[2])
-            rows = tuple(None if part is None else part[moving] for part in rows)
-        return self._values(cutoffs(*rows, n_kinds)[1].T + held)
+            rows = [None if part is None else part[moving] for part in rows]
+        return self._values(cutoffs(rows[0], rows[1], rows[2], n_kinds)[1].T + held)
 
     def take(self, index: Codes) -> FormulaMetric:
         """The metric on some rows, and the goal bound to these."""

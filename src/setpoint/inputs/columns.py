@@ -84,10 +84,12 @@ def _named(
     what = "sensitive_features"
     if given is None:
         return []
-    if isinstance(given, str):
-        return _of_X([given], X)
-    if isinstance(given, (list, tuple)) and _are_names(given, n_rows, X):
-        return _of_X(list(given), X)
+    words = [given] if isinstance(given, str) else given
+    if words is not given or (isinstance(words, (list, tuple)) and _are_names(words, n_rows, X)):
+        out = [(name, column_of(X, name, what), f"{what}[{name!r}]") for name in words]
+        if twice := [name for i, name in enumerate(words) if name in words[:i]]:
+            raise InputError(f"{quoted(what)} names the column {twice[0]!r} of X twice")
+        return out
     if isinstance(given, Mapping):
         items = list(given.items())
     elif (frame := frame_of(given, what)) is not None:
@@ -115,15 +117,6 @@ def _are_names(words: Sequence[Any], n_rows: int, X: Any) -> bool:
     known = frame is not None and set(frame.columns).issuperset(words)
     once = len(set(words)) == len(words)
     return known and once if len(words) == n_rows else known or once
-
-
-def _of_X(names: list[str], X: Any) -> list[tuple[str, Any, str]]:
-    what = "sensitive_features"
-    out = [(name, column_of(X, name, what), f"{what}[{name!r}]") for name in names]
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise InputError(f"{quoted(what)} names the column {name!r} of X twice")
-    return out
 
 
 def _name_of(given: Any, wanted: tuple[str, ...], who: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import operator
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from hashlib import blake2b, sha256
@@ -165,12 +165,8 @@ def _object_bits(values: NDArray[Any], name: str, exact: bool) -> Bits:
     types = set(map(type, values.tolist()))
     numbers = all(kind_of(t) in ("number", "boolean") or t is type(None) for t in types)
     if numbers and not exact:
-        try:
+        with suppress(OverflowError):  # which is said of its value below
             return float_bits(values.astype(np.float64))  # None becomes NaN
-        except OverflowError:
-            raise InputError(
-                f"{quoted(name)} holds an integer beyond the range of float64"
-            ) from None
     column = Column(values)
     distinct, codes = levels_of(column, name), column.codes
     return np.array([_one(v, name, exact) for v in distinct], dtype=np.uint64)[codes]
@@ -332,24 +328,19 @@ def row_draws(
     >>> bool(row_draws([[1, 0]], key=7)[0] == u[0])
     True
     """
-    start, end = mix(np.array([_checked(key), _checked(key) ^ _GOLDEN], dtype=np.uint64))
+    start, end = mix(np.array([key, key ^ _GOLDEN], dtype=np.uint64))
     names = None if feature_names is None else list(feature_names)
-    if sparse.issparse(X):
-        matrix: Any = X
-        _check_width(matrix.shape, names)
-        return _uniform(_sparse_sum(matrix, start) ^ end)
-    frame = frame_of(X)
-    if frame is not None:
-        there = set(frame.columns)
-        for name in names or ():
-            if name not in there:
-                near = nearest(name, frame.columns)
-                raise InputError(f"`X` has no column {name!r}, seen in fit ({near})")
-        if len(set(names or ())) != len(names or ()):
-            raise InputError("`feature_names` holds a name twice")
-    else:
-        X = rows_of(X)
-        _check_width(X.shape, names)
+    frame = None if sparse.issparse(X) else frame_of(X)
+    if frame is None:
+        X = X if sparse.issparse(X) else rows_of(X)
+        if names is not None and X.shape[-1] != len(names):
+            raise InputError(f"`X` has {X.shape[-1]} columns, fit saw {len(names)}")
+        if sparse.issparse(X):
+            return _uniform(_sparse_sum(X, start) ^ end)
+    for name in names or ():
+        if frame is not None and name not in frame.columns:
+            near = nearest(name, frame.columns)
+            raise InputError(f"`X` has no column {name!r}, seen in fit ({near})")
     table = Pieces.of(X, names, exact=False)
     constants = _constants(start, table.width)
     total = np.zeros(table.n_rows, dtype=np.uint64)
@@ -368,16 +359,9 @@ def column_draws(values: Any, *, key: int) -> NDArray[np.float64]:
     >>> bool(u[0] == u[2] != u[1])
     True
     """
-    start = mix(np.array([_checked(key) ^ _IDENTIFIERS], dtype=np.uint64))
+    start = mix(np.array([key ^ _IDENTIFIERS], dtype=np.uint64))
     bits = entry_bits(one_column(values, "values"), "values", exact=True)
     return _uniform(bits ^ start)
-
-
-def _checked(key: int) -> int:
-    number = operator.index(key)
-    if not 0 <= number <= _ALL:
-        raise InputError(f"key must be in [0, 2**64), found {number}")
-    return number
 
 
 def _uniform(z: Bits) -> NDArray[np.float64]:
@@ -400,8 +384,6 @@ def _parts(bits: Bits, constants: Bits) -> Bits:
 
 
 def _sparse_sum(X: Any, start: np.uint64) -> Bits:
-    if X.ndim != 2:
-        raise InputError(f"`X` is sparse of shape {X.shape}; rows and columns are expected")
     rows = X.tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()
@@ -411,11 +393,6 @@ def _sparse_sum(X: Any, start: np.uint64) -> Bits:
     sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(parts, dtype=np.uint64)])
     total: Bits = sums[rows.indptr[1:]] - sums[rows.indptr[:-1]]
     return total
-
-
-def _check_width(shape: tuple[int, ...], feature_names: Sequence[str] | None) -> None:
-    if feature_names is not None and shape[-1] != len(feature_names):
-        raise InputError(f"`X` has {shape[-1]} columns, fit saw {len(feature_names)}")
 
 
 # --- Whether rows were there in a fit: a sample of hashes of its rows -----------------------------

@@ -486,7 +486,7 @@ class Retraining(WholeRules):
         self._X = self._X_train if X is None or X is X_train else indexable(X)[0]
         self._kind, self._weight = train.kind.astype(np.int64), train.weight
         self._narrow: Any = np.int8 if evidence.n_classes < 128 else np.int64
-        one = np.ones(evidence.n_rows, self._narrow)
+        one: Integers = np.ones(evidence.n_rows, self._narrow)
         self.atoms = [_Atom(k * one) for k in range(evidence.n_classes)]
         self._asked: set[bytes] = set()
 
