@@ -169,16 +169,7 @@ def measured_on(
     penalty: float | None = None,
     where: str | None = "y",
 ) -> RowMetric:
-    """A goal or a black box as a metric on these rows.
-
-    Examples
-    --------
-    >>> from setpoint.inputs.classes import classes_of
-    >>> y = ["no", "yes", "yes", "no"]
-    >>> f1 = measured_on("f1", classes_of(y), GivenRows(4, y))
-    >>> f1(np.array([[-1.0, 1.0, 2.0, -3.0], [1.0, 1.0, 1.0, 1.0]])).round(3)
-    array([1.   , 0.667])
-    """
+    """A goal or a black box as a metric on these rows."""
     if len(classes.labels) != 2:
         raise InputError(
             f"Only binary classification is supported here: {where or 'y'} holds "

@@ -255,14 +255,7 @@ def number_columns(
     where: str = "",
     who: str = "the goal counts rows by",
 ) -> dict[str, Column]:
-    """The columns by which rows count, from the side information or else from X.
-
-    Examples
-    --------
-    >>> column = Column(np.array([3, 5]))
-    >>> number_columns({"amount": True}, {"amount": column}, None)["amount"].values
-    array([3., 5.])
-    """
+    """The columns by which rows count, from the side information or else from X."""
     out = {}
     for name, weighs in wanted.items():
         if name in known:
@@ -315,24 +308,12 @@ _LEAST_ROWS, _LEAST_SHARE = 20.0, 0.02
 
 
 def row_unit(weight: NDArray[np.float64] | None) -> float:
-    """The weight of one row: weights below 1 on average are shares, not numbers of rows.
-
-    Examples
-    --------
-    >>> row_unit(None), row_unit(np.array([2.0, 3.0])), row_unit(np.array([0.5, 0.5]))
-    (1.0, 1.0, 0.5)
-    """
+    """The weight of one row: weights below 1 on average are shares, not numbers of rows."""
     return 1.0 if weight is None else min(float(weight.mean()), 1.0)
 
 
 def least_accepted(wanted: Any, positives: float, unit: float = 1.0) -> float:
-    """The weight of rows that have to be predicted positive.
-
-    Examples
-    --------
-    >>> least_accepted("auto", 5_000.0), least_accepted("auto", 30.0), least_accepted(7, 30.0)
-    (100.0, 15.0, 7.0)
-    """
+    """The weight of rows that have to be predicted positive."""
     if wanted != "auto":
         return float(wanted)
     return min(max(_LEAST_ROWS * unit, _LEAST_SHARE * positives), 0.5 * positives)
@@ -342,10 +323,4 @@ def least_accepted(wanted: Any, positives: float, unit: float = 1.0) -> float:
 
 
 class UnfittedError(InputError, NotFittedError):
-    """A model that was not fitted is asked for what only a fit knows.
-
-    Examples
-    --------
-    >>> issubclass(UnfittedError, NotFittedError)
-    True
-    """
+    """A model that was not fitted is asked for what only a fit knows."""

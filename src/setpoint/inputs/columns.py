@@ -54,13 +54,7 @@ def as_columns(
     most: int = MOST_LEVELS,
     numbers: Iterable[str] = (),
 ) -> dict[str, Column]:
-    """Side information as named columns of plain values.
-
-    Examples
-    --------
-    >>> as_columns(["f", "m", "f"], n_rows=3, wanted=["sex"])["sex"].levels
-    ['f', 'm']
-    """
+    """Side information as named columns of plain values."""
     names = (wanted,) if isinstance(wanted, str) else tuple(wanted)
     free = set(free)
     columns: dict[str, Column] = {}
@@ -256,15 +250,7 @@ class Dataset:
 
 
 def as_datasets(datasets: Any) -> dict[str, Dataset]:
-    """The argument ``datasets`` of ``fit`` as a dict from names to data sets.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.zeros((5, 2))
-    >>> as_datasets({"unlabelled": X, "checked": (X, [0, 1, 0, 1, 1])})
-    {'unlabelled': Dataset(X: (5, 2)), 'checked': Dataset(X: (5, 2), y: (5,))}
-    """
+    """The argument ``datasets`` of ``fit`` as a dict from names to data sets."""
     if datasets is None:
         return {}
     if not isinstance(datasets, Mapping):
@@ -515,15 +501,7 @@ def finite_scores(values: Any, who: str) -> Floats:
 
 
 def aligned(given: Any, X: Any, name: str, other: str = "X") -> Any:
-    """What was given for the rows of a frame or Series, in the order of its rows.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> X, y = pd.DataFrame({"a": [1, 2]}, index=["u", "v"]), pd.Series([0, 1], index=["v", "u"])
-    >>> aligned(y, X, "y").tolist()
-    [1, 0]
-    """
+    """What was given for the rows of a frame or Series, in the order of its rows."""
     index = index_of(X)
     if index is None:
         return given
@@ -544,13 +522,7 @@ def aligned(given: Any, X: Any, name: str, other: str = "X") -> Any:
 
 
 def taken(given: Any, index: NDArray[np.int64], n_rows: int) -> Any:
-    """Some rows of what was given, wherever it has a value for each row.
-
-    Examples
-    --------
-    >>> taken({"sex": ["f", "m", "m"]}, np.array([0, 2]), 3), taken("sex", np.array([0]), 3)
-    ({'sex': ['f', 'm']}, 'sex')
-    """
+    """Some rows of what was given, wherever it has a value for each row."""
     if isinstance(given, Mapping):
         return {key: taken(part, index, n_rows) for key, part in given.items()}
     if isinstance(given, Deployed):

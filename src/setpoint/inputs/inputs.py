@@ -411,15 +411,7 @@ def decided_inputs(
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The decisions on one data set, and which rows have none.
-
-    Examples
-    --------
-    >>> goal = Goal.parse("minimize deferral_rate")
-    >>> found = Answers.of(goal, [0, "defer", 1], "y_pred")
-    >>> found.deferred, found.codes(classes_of([0, 1]))
-    (array([False,  True, False]), array([0, 2, 1]))
-    """
+    """The decisions on one data set, and which rows have none."""
 
     name: str
     decided: Any

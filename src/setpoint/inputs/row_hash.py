@@ -227,28 +227,12 @@ _PARTS = ("X", "y", "sample_weight", "sensitive_features", "baseline")
 
 
 def text_digest(text: str) -> str:
-    """The SHA-256 of a text in UTF-8, in hexadecimal digits, after ``sha256:``.
-
-    Examples
-    --------
-    >>> text_digest("maximize recall")
-    'sha256:a255d1adef492bfc40d077b53fa804e0e25ff3c78eb22934512e00829281f126'
-    """
+    """The SHA-256 of a text in UTF-8, in hexadecimal digits, after ``sha256:``."""
     return f"sha256:{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def rows_digest(rows: Any) -> str | None:
-    """The digest of a table or a column; None where it holds what has no canonical bytes.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> X = [[1.0, 2.5], [0.0, -1.0]]
-    >>> rows_digest(X) == rows_digest(pd.DataFrame(X, columns=["age", "gain"], dtype="float32"))
-    True
-    >>> rows_digest(X) == rows_digest(X[::-1])
-    False
-    """
+    """The digest of a table or a column; None where it holds what has no canonical bytes."""
     try:
         return f"sha256:{_digest(rows)}"
     except (TypeError, ValueError):  # lists inside, columns of different length
@@ -317,17 +301,7 @@ _IDENTIFIERS = 0xD1B54A32D192ED03
 def row_draws(
     X: Any, *, key: int, feature_names: Sequence[str] | None = None
 ) -> NDArray[np.float64]:
-    """A draw in [0, 1) for each row, from a keyed hash of the row's content.
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 0.0], [2.5, -1.0], [1.0, 0.0]])
-    >>> u = row_draws(X, key=7)
-    >>> bool(u[0] == u[2] != u[1])
-    True
-    >>> bool(row_draws([[1, 0]], key=7)[0] == u[0])
-    True
-    """
+    """A draw in [0, 1) for each row, from a keyed hash of the row's content."""
     start, end = mix(np.array([key, key ^ _GOLDEN], dtype=np.uint64))
     names = None if feature_names is None else list(feature_names)
     frame = None if sparse.issparse(X) else frame_of(X)
@@ -351,14 +325,7 @@ def row_draws(
 
 
 def column_draws(values: Any, *, key: int) -> NDArray[np.float64]:
-    """A draw in [0, 1) for each entry of a column of identifiers.
-
-    Examples
-    --------
-    >>> u = column_draws(["ann", "bob", "ann"], key=1)
-    >>> bool(u[0] == u[2] != u[1])
-    True
-    """
+    """A draw in [0, 1) for each entry of a column of identifiers."""
     start = mix(np.array([key ^ _IDENTIFIERS], dtype=np.uint64))
     bits = entry_bits(one_column(values, "values"), "values", exact=True)
     return _uniform(bits ^ start)
@@ -432,14 +399,7 @@ class RowDigest:
         weight: Floats | None = None,
         labels: Codes | None = None,
     ) -> RowDigest | None:
-        """The digest of the rows of a fit; None where they hold what cannot be hashed.
-
-        Examples
-        --------
-        >>> digest = RowDigest.of(np.arange(60.0).reshape(30, 2), None)
-        >>> digest.share_of(np.arange(40.0, 100.0).reshape(30, 2))
-        0.3333333333333333
-        """
+        """The digest of the rows of a fit; None where they hold what cannot be hashed."""
         try:
             drawn = row_draws(X, key=_KEY, feature_names=names)
         except TypeError:
