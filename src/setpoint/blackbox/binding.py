@@ -20,14 +20,7 @@ from setpoint.blackbox.smoothing import margin
 from setpoint.counts import Column, Rows, count_threshold, cutoffs
 from setpoint.errors import EmptyPopulationError, GoalError, InputError, nearest, quoted
 from setpoint.goals import Expression, Goal, as_goal
-from setpoint.inputs import (
-    Array,
-    CheckedData,
-    ClassOrder,
-    GivenRows,
-    as_columns,
-    column_names,
-)
+from setpoint.inputs import Array, CheckedData, ClassOrder, GivenRows, as_columns, column_names
 from setpoint.program import Accepted, Program, link
 from setpoint.rules import PerSegment, Rule, Threshold
 from setpoint.search import Limits, StoppedError

@@ -17,15 +17,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from setpoint.array_types import Codes, Integers
-from setpoint.counts import (
-    DEFERRED,
-    Codebook,
-    Column,
-    Confusion,
-    Evidence,
-    Rows,
-    counted_rows,
-)
+from setpoint.counts import DEFERRED, Codebook, Column, Confusion, Evidence, Rows, counted_rows
 from setpoint.errors import (
     EmptyPopulationError,
     GoalError,
