@@ -7,6 +7,7 @@ one-dimensional NumPy arrays.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -27,18 +28,13 @@ TEXT = "UST"  # NumPy's kinds of text: fixed width, bytes, variable width
 
 def frame_of(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
     """`X` as a narwhals frame, or None where it is not a frame."""
-    try:
+    with suppress(DuplicateError):
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         if not isinstance(frame, nw.DataFrame):
             return None
-        columns = frame.columns
-    except DuplicateError:
-        raise InputError(
-            f"{quoted(name)} has duplicate column names; every name must be unique"
-        ) from None
-    if len(set(columns)) != len(columns):
-        raise InputError(f"{quoted(name)} has duplicate column names; every name must be unique")
-    return frame
+        if len(set(frame.columns)) == len(frame.columns):
+            return frame
+    raise InputError(f"{quoted(name)} has duplicate column names; every name must be unique")
 
 
 def series_of(values: Any) -> nw.Series[Any] | None:
@@ -119,9 +115,7 @@ def require_numbers(X: Any) -> None:
     if frame is not None:
         dates = [repr(c) for c, kind in frame.schema.items() if kind.is_temporal()]
     else:
-        dates = (
-            ["of all columns"] if getattr(getattr(X, "dtype", None), "kind", " ") in "mM" else []
-        )
+        dates = ["of all columns"] * (getattr(getattr(X, "dtype", None), "kind", " ") in "mM")
     if dates:
         raise InputError(
             f"`X` holds dates or times ({', '.join(dates[:5])}), which are not numbers to learn "
@@ -188,18 +182,19 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, numeric) and bool(value != value)
 
 
+_KINDS: dict[Any, str] = {
+    np.timedelta64: "other",  # an integer to NumPy
+    str: "text",
+    (bool, np.bool_): "boolean",
+    (int, float, np.integer, np.floating): "number",
+}
+
+
 def kind_of(t: type) -> str:
     """Sort a type: "text", "boolean", "number", "missing" or "other"."""
-    if issubclass(t, np.timedelta64):  # an integer to NumPy
-        return "other"
-    if issubclass(t, str):
-        return "text"
-    if issubclass(t, (bool, np.bool_)):
-        return "boolean"
-    if issubclass(t, (int, float, np.integer, np.floating)):
-        return "number"
     missing = t is type(None) or t.__name__ in ("NAType", "NaTType")
-    return "missing" if missing else "other"
+    known = (kind for types, kind in _KINDS.items() if issubclass(t, types))
+    return next(known, "missing" if missing else "other")
 
 
 # -------------------------------------------------------------------------------- for messages

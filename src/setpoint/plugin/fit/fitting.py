@@ -125,7 +125,7 @@ class Task:
         score = partial(self.response, fitted.model)
         inputs = data.judged.take(fitted.index)
         others = {name: score(data.given[name].X) for name in inputs.tables if name is not None}
-        evidence = inputs.evidence({None: fitted.scores, **others})
+        evidence = inputs.evidence(others | {None: fitted.scores})
         if metric is not None:
             metric = rows_taken(metric, fitted.index, len(data.true))
         more = {"blocks": self._blocks(inputs, fitted.index), "metric": metric}
