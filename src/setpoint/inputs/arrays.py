@@ -1,8 +1,4 @@
-"""Arrays from outside: lists, arrays, Series and frames as plain NumPy arrays.
-
-Users pass lists, arrays, Series or frames; the rest of the library sees plain
-one-dimensional NumPy arrays.
-"""
+"""Arrays from outside: lists, arrays, Series and frames as plain NumPy arrays."""
 
 from __future__ import annotations
 

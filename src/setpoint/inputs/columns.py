@@ -1,8 +1,4 @@
-"""What rows have beside X and y: columns, further data sets, what the deployed model decides.
-
-Every check is made here, before any fitting, and its message names the argument, what
-was found and what is allowed.
-"""
+"""What rows have beside X and y: columns, further data sets, what the deployed model decides."""
 
 from __future__ import annotations
 

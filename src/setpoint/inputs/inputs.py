@@ -1,9 +1,4 @@
-"""From the data that users pass to evidence: labels, weights, columns, baselines, data sets.
-
-``solve``, ``evaluate`` and every estimator go through this file, so their messages and
-conventions are the same. Everything is checked before there are scores, and so before
-any model is fitted.
-"""
+"""From the data that users pass to evidence: labels, weights, columns, baselines, data sets."""
 
 from __future__ import annotations
 
