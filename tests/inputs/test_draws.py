@@ -292,7 +292,6 @@ def test_columns_by_name(kind):
             ["agee"],
             "`X` has no column 'agee', seen in fit (did you mean 'age'?)",
         ),
-        (pl.DataFrame({"age": [1]}), ["age", "age"], "`feature_names` holds a name twice"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), None, "`X` has duplicate column names"),
         (pa.table([[1], [2]], names=["a", "a"]), None, "`X` has duplicate column names"),
         (np.zeros((2, 3)), ["a", "b"], "`X` has 3 columns, fit saw 2"),
@@ -300,7 +299,6 @@ def test_columns_by_name(kind):
         (sparse.eye_array(3), ["a", "b"], "`X` has 3 columns, fit saw 2"),
         ([[1, 2], [3]], None, "`X` is a ragged list: its rows differ in length"),
         (3.0, None, "`X` must have rows; found a float"),
-        (sparse.coo_array([1, 2]), None, "`X` is sparse of shape (2,); rows and columns are"),
         ([[10**400, 1.0]], None, "column 0 of X holds an integer beyond the range of float64"),
         ([[10**400, "a"]], None, "column 0 of X holds an integer beyond the range of float64"),
     ],
@@ -325,14 +323,6 @@ def test_refused_values(X, names, message):
 def test_refused_types(X, message):
     with pytest.raises(TypeError, match=re.escape(message)):
         row_draws(X, key=0)
-
-
-@pytest.mark.parametrize("key", [-1, 2**64])
-def test_key_out_of_range(key):
-    with pytest.raises(ValueError, match=re.escape(f"key must be in [0, 2**64), found {key}")):
-        row_draws([[1]], key=key)
-    with pytest.raises(ValueError, match="key must be in"):
-        column_draws([1], key=key)
 
 
 def test_key_must_be_an_integer():

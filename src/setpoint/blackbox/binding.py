@@ -12,22 +12,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
 
 from setpoint import blackbox
 from setpoint.array_types import Codes, Floats
 from setpoint.blackbox.blackbox import BlackBox, MetricError
-from setpoint.counts import Rows, count_threshold, cutoffs
+from setpoint.counts import Column, Rows, count_threshold, cutoffs
 from setpoint.errors import EmptyPopulationError, GoalError, InputError, nearest, quoted
 from setpoint.goals import Expression, Goal, as_goal
-from setpoint.inputs import (
-    Array,
-    CheckedData,
-    ClassOrder,
-    GivenRows,
-    as_columns,
-    check_weight,
-    column_names,
-)
+from setpoint.inputs import Array, CheckedData, ClassOrder, GivenRows, as_columns, column_names
 from setpoint.program import Accepted, Program, link
 from setpoint.rules import PerSegment, Rule, Threshold
 from setpoint.search import Limits, StoppedError
@@ -169,37 +162,33 @@ def measured_on(
     penalty: float | None = None,
     where: str | None = "y",
 ) -> RowMetric:
-    """A goal or a black box as a metric on these rows.
-
-    Examples
-    --------
-    >>> from setpoint.inputs.classes import classes_of
-    >>> y = ["no", "yes", "yes", "no"]
-    >>> f1 = measured_on("f1", classes_of(y), GivenRows(4, y))
-    >>> f1(np.array([[-1.0, 1.0, 2.0, -3.0], [1.0, 1.0, 1.0, 1.0]])).round(3)
-    array([1.   , 0.667])
-    """
+    """A goal or a black box as a metric on these rows."""
     if len(classes.labels) != 2:
         raise InputError(
             f"Only binary classification is supported here: {where or 'y'} holds "
             f"{len(classes.labels)} classes"
         )
+    named = as_goal(goal)
+    if named.needs.datasets:
+        raise GoalError(
+            f"the goal refers to the data sets {list(named.needs.datasets)}, and a metric is "
+            "measured on one sample"
+        )
+    if not named.needs.baseline:
+        rows = replace(rows, baseline=None)  # a deployed model need not predict for nothing
+    inputs = CheckedData.check(named, classes, {None: rows}, None, where or "y")
+    inputs.require_values()
+    weight = inputs.tables[None].weight
+    kept = np.arange(rows.n_rows) if weight is None else np.flatnonzero(weight)
     metric: RowMetric
     if isinstance(goal, BlackBox):
-        metric = _called(goal, classes, rows, where)
-    else:
-        goal = as_goal(goal)
-        if goal.needs.datasets:
-            raise GoalError(
-                f"the goal refers to the data sets {list(goal.needs.datasets)}, and a metric is "
-                "measured on one sample"
+        if rows.y is None:
+            raise InputError(
+                f"{quoted(where or 'y')} is None, and the metric {goal.name} needs labels"
             )
-        if not goal.needs.baseline:
-            rows = replace(rows, baseline=None)  # a deployed model need not predict for nothing
-        inputs = CheckedData.check(goal, classes, {None: rows}, None, where or "y")
-        inputs.require_values()
-        kept = _kept(inputs.tables[None].weight, rows)
-        metric = FormulaMetric.of(goal, inputs.rows, kept, penalty)
+        metric = _called(goal, inputs, rows.X, kept)
+    else:
+        metric = FormulaMetric.of(named, inputs.rows, kept, penalty)
     for code, label in enumerate(classes.labels if where is not None else ()):
         if not (metric.true == code).any():
             raise InputError(
@@ -249,10 +238,10 @@ class FormulaMetric(RowMetric):
         n_kinds, held = len(self._goal.kinds), np.zeros(())
         rows: Any = scores, self._kind, self.weight
         if moving is not None:
-            still = [None if part is None else part[~moving] for part in rows]
+            still: list[Any] = [None if part is None else part[~moving] for part in rows]
             held = count_threshold(still[0], 0.0, still[1], n_kinds, still[2])
-            rows = tuple(None if part is None else part[moving] for part in rows)
-        return self._values(cutoffs(*rows, n_kinds)[1].T + held)
+            rows = [None if part is None else part[moving] for part in rows]
+        return self._values(cutoffs(rows[0], rows[1], rows[2], n_kinds)[1].T + held)
 
     def take(self, index: Codes) -> FormulaMetric:
         """The metric on some rows, and the goal bound to these."""
@@ -308,17 +297,9 @@ class CalledMetric(RowMetric):
         )
 
 
-def _called(
-    metric: BlackBox, classes: ClassOrder, rows: GivenRows, where: str | None
-) -> CalledMetric:
-    if rows.y is None:
-        raise InputError(
-            f"{quoted(where or 'y')} is None, and the metric {metric.name} needs labels"
-        )
-    true = classes.codes(rows.y, where or "y", rows.n_rows)
-    weight = check_weight(rows.sample_weight, rows.n_rows)
-    kept = _kept(weight, rows)
-    weight = None if weight is None else weight[kept]
+def _called(metric: BlackBox, inputs: CheckedData, X: Any, kept: Codes) -> CalledMetric:
+    classes, table = inputs.classes, inputs.tables[None].take(kept)
+    weight = table.weight
     if weight is not None and not metric.takes_weight and np.ptp(weight) > 0.0:
         raise InputError(
             f"`sample_weight`: the metric {metric.name} has no such parameter, and weights "
@@ -329,26 +310,25 @@ def _called(
         sense=1.0 if metric.greater_is_better else -1.0,
         metric=metric,
         labels=classes.sorted[classes.order],
-        columns={name: values[kept] for name, values in _columns(metric, rows).items()},
-        true=true[kept],
+        columns=_columns(metric, table.columns, X, kept),
+        true=table.labels,
         weight=weight,
         kept=kept,
         takes=metric.takes,
     )
 
 
-def _columns(metric: BlackBox, rows: GivenRows) -> dict[str, Array]:
+def _columns(
+    metric: BlackBox, sides: Mapping[str, Column], X: Any, kept: Codes
+) -> dict[str, Array]:
     """The columns that a black box asks for, of `sensitive_features` or else of X."""
-    names = tuple(metric.columns or ())
-    if not names:
-        return {}
-    given = as_columns(rows.sensitive_features, n_rows=rows.n_rows, X=rows.X)
+    names, given, held = metric.columns, dict(sides), column_names(X) or []
     if len(names) == 1 and list(given) == ["sensitive_feature"]:
         given = {names[0]: given["sensitive_feature"]}  # a column without a name
-    held = column_names(rows.X) or []
     for name in names:
         if name not in given and name in held:
-            given |= as_columns([name], n_rows=rows.n_rows, X=rows.X)
+            whole = as_columns([name], n_rows=int(_num_samples(X)), X=X)
+            given[name] = whole[name].take(kept)
         if name not in given:
             raise GoalError(
                 f"the metric {metric.name} takes the column {name!r}, which neither "
@@ -359,11 +339,7 @@ def _columns(metric: BlackBox, rows: GivenRows) -> dict[str, Array]:
     return {n: v.astype(object) if v.dtype.kind == "U" else v for n, v in values.items()}
 
 
-def _kept(weight: Floats | None, rows: GivenRows) -> Codes:
-    return np.arange(rows.n_rows) if weight is None else np.flatnonzero(weight)
-
-
-# --- The value of a black box for a rule -------------------------------------------
+# --- The value of a black box for a rule ----------------------------------------------------------
 
 
 def shifted_by(rule: Rule, scores: Floats, segments: Codes | None = None) -> Floats:

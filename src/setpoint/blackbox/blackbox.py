@@ -78,13 +78,7 @@ def imported(path: str) -> Any:
 
 
 def kind_of(x: object) -> str:
-    """The type of a value, with its article.
-
-    Examples
-    --------
-    >>> kind_of(3), kind_of("a"), kind_of(None)
-    ('an int', 'a str', 'None')
-    """
+    """The type of a value, with its article."""
     if x is None:
         return "None"
     name = type(x).__name__

@@ -58,29 +58,14 @@ def smoothed_threshold(
     rounds: int = 3,
     limits: Limits | None = None,
 ) -> Shift:
-    """The cut-off at which the smoothed curve of a metric is highest, by its `sweep` if it has one.
-
-    Examples
-    --------
-    >>> y = np.array([0, 0, 1, 0, 1, 1])
-    >>> scores = np.array([0.1, 0.2, 0.35, 0.4, 0.7, 0.9])
-    >>> accuracy = lambda F: ((F >= 0) == y).mean(axis=1)
-    >>> smoothed_threshold(accuracy, scores, smooth=None).thresholds
-    array([0.55])
-    """
+    """The cut-off at which the smoothed curve of a metric, or its `sweep`, is highest."""
     search = _CutoffSearch(measure, scores, weight, smooth, most, limits)
     found = search.along(_Cuts.of(scores, weight, None), np.zeros(len(scores)))
     return found if segments is None else search.by_segment(found, segments, rounds)
 
 
 def margin(scores: Floats, thresholds: float | Floats) -> Floats:
-    """Scores minus cut-offs, finite also where a cut-off is infinite.
-
-    Examples
-    --------
-    >>> margin(np.array([1.0, 3.0]), np.inf), margin(np.array([1.0, 3.0]), 1.0)
-    (array([-4., -2.]), array([0., 2.]))
-    """
+    """Scores minus cut-offs, finite also where a cut-off is infinite."""
     cut = np.broadcast_to(np.asarray(thresholds, np.float64), scores.shape)
     if np.isinf(cut).any():
         low, high = float(scores.min()), float(scores.max())
@@ -90,13 +75,7 @@ def margin(scores: Floats, thresholds: float | Floats) -> Floats:
 
 
 def window_of(smooth: Smooth, total: float) -> float:
-    """The weight of rows that a window holds; 0 for none.
-
-    Examples
-    --------
-    >>> window_of("auto", 800.0), window_of("auto", 6000.0), window_of(7, 800.0)
-    (100.0, 100.0, 7.0)
-    """
+    """The weight of rows that a window holds; 0 for none."""
     if smooth is None:
         return 0.0
     if smooth != "auto":
@@ -106,13 +85,7 @@ def window_of(smooth: Smooth, total: float) -> float:
 
 
 def smoothed_at(ranks: Floats, gains: Floats, window: float, at: Floats) -> Floats:
-    """Means of a piecewise linear curve over windows, at some ranks.
-
-    Examples
-    --------
-    >>> smoothed_at(np.array([0.0, 2.0, 4.0]), np.array([0.0, 1.0, 0.0]), 2.0, np.array([2.0]))
-    array([0.75])
-    """
+    """Means of a piecewise linear curve over windows, at some ranks."""
     if window <= 0.0:
         return np.interp(at, ranks, gains)
     x = np.concatenate([2 * ranks[0] - ranks[:0:-1], ranks, 2 * ranks[-1] - ranks[-2::-1]])

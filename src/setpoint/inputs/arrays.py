@@ -1,12 +1,9 @@
-"""Arrays from outside: lists, arrays, Series and frames as plain NumPy arrays.
-
-Users pass lists, arrays, Series or frames; the rest of the library sees plain
-one-dimensional NumPy arrays.
-"""
+"""Arrays from outside: lists, arrays, Series and frames as plain NumPy arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -27,18 +24,13 @@ TEXT = "UST"  # NumPy's kinds of text: fixed width, bytes, variable width
 
 def frame_of(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
     """`X` as a narwhals frame, or None where it is not a frame."""
-    try:
+    with suppress(DuplicateError):
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         if not isinstance(frame, nw.DataFrame):
             return None
-        columns = frame.columns
-    except DuplicateError:
-        raise InputError(
-            f"{quoted(name)} has duplicate column names; every name must be unique"
-        ) from None
-    if len(set(columns)) != len(columns):
-        raise InputError(f"{quoted(name)} has duplicate column names; every name must be unique")
-    return frame
+        if len(set(frame.columns)) == len(frame.columns):
+            return frame
+    raise InputError(f"{quoted(name)} has duplicate column names; every name must be unique")
 
 
 def series_of(values: Any) -> nw.Series[Any] | None:
@@ -119,9 +111,7 @@ def require_numbers(X: Any) -> None:
     if frame is not None:
         dates = [repr(c) for c, kind in frame.schema.items() if kind.is_temporal()]
     else:
-        dates = (
-            ["of all columns"] if getattr(getattr(X, "dtype", None), "kind", " ") in "mM" else []
-        )
+        dates = ["of all columns"] * (getattr(getattr(X, "dtype", None), "kind", " ") in "mM")
     if dates:
         raise InputError(
             f"`X` holds dates or times ({', '.join(dates[:5])}), which are not numbers to learn "
@@ -188,18 +178,19 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, numeric) and bool(value != value)
 
 
+_KINDS: dict[Any, str] = {
+    np.timedelta64: "other",  # an integer to NumPy
+    str: "text",
+    (bool, np.bool_): "boolean",
+    (int, float, np.integer, np.floating): "number",
+}
+
+
 def kind_of(t: type) -> str:
     """Sort a type: "text", "boolean", "number", "missing" or "other"."""
-    if issubclass(t, np.timedelta64):  # an integer to NumPy
-        return "other"
-    if issubclass(t, str):
-        return "text"
-    if issubclass(t, (bool, np.bool_)):
-        return "boolean"
-    if issubclass(t, (int, float, np.integer, np.floating)):
-        return "number"
     missing = t is type(None) or t.__name__ in ("NAType", "NaTType")
-    return "missing" if missing else "other"
+    known = (kind for types, kind in _KINDS.items() if issubclass(t, types))
+    return next(known, "missing" if missing else "other")
 
 
 # -------------------------------------------------------------------------------- for messages
@@ -255,14 +246,7 @@ def number_columns(
     where: str = "",
     who: str = "the goal counts rows by",
 ) -> dict[str, Column]:
-    """The columns by which rows count, from the side information or else from X.
-
-    Examples
-    --------
-    >>> column = Column(np.array([3, 5]))
-    >>> number_columns({"amount": True}, {"amount": column}, None)["amount"].values
-    array([3., 5.])
-    """
+    """The columns by which rows count, from the side information or else from X."""
     out = {}
     for name, weighs in wanted.items():
         if name in known:
@@ -315,24 +299,12 @@ _LEAST_ROWS, _LEAST_SHARE = 20.0, 0.02
 
 
 def row_unit(weight: NDArray[np.float64] | None) -> float:
-    """The weight of one row: weights below 1 on average are shares, not numbers of rows.
-
-    Examples
-    --------
-    >>> row_unit(None), row_unit(np.array([2.0, 3.0])), row_unit(np.array([0.5, 0.5]))
-    (1.0, 1.0, 0.5)
-    """
+    """The weight of one row: weights below 1 on average are shares, not numbers of rows."""
     return 1.0 if weight is None else min(float(weight.mean()), 1.0)
 
 
 def least_accepted(wanted: Any, positives: float, unit: float = 1.0) -> float:
-    """The weight of rows that have to be predicted positive.
-
-    Examples
-    --------
-    >>> least_accepted("auto", 5_000.0), least_accepted("auto", 30.0), least_accepted(7, 30.0)
-    (100.0, 15.0, 7.0)
-    """
+    """The weight of rows that have to be predicted positive."""
     if wanted != "auto":
         return float(wanted)
     return min(max(_LEAST_ROWS * unit, _LEAST_SHARE * positives), 0.5 * positives)
@@ -342,10 +314,4 @@ def least_accepted(wanted: Any, positives: float, unit: float = 1.0) -> float:
 
 
 class UnfittedError(InputError, NotFittedError):
-    """A model that was not fitted is asked for what only a fit knows.
-
-    Examples
-    --------
-    >>> issubclass(UnfittedError, NotFittedError)
-    True
-    """
+    """A model that was not fitted is asked for what only a fit knows."""

@@ -34,14 +34,7 @@ _DROP = "drop these rows or label them"
 
 
 def check_labels(y: Any, name: str = "y", *, classes: Any = None) -> tuple[Array, Codes]:
-    """Class labels as sorted classes and integer codes.
-
-    Examples
-    --------
-    >>> classes, codes = check_labels(["no", "yes", "no"])
-    >>> classes.tolist(), codes.tolist()
-    (['no', 'yes'], [0, 1, 0])
-    """
+    """Class labels as sorted classes and integer codes."""
     array = one_column(y, name, warn=True)
     if array.size == 0:
         raise InputError(f"{quoted(name)} is empty")
@@ -82,13 +75,7 @@ def union_of(labels: list[tuple[Any, str]]) -> Any:
 def check_weight(
     sample_weight: Any, n_rows: int, name: str = "sample_weight", *, all_zero: bool = False
 ) -> NDArray[np.float64] | None:
-    """Row weights as float64, or None.
-
-    Examples
-    --------
-    >>> check_weight([1, 2, 0], 3)
-    array([1., 2., 0.])
-    """
+    """Row weights as float64, or None."""
     if sample_weight is None:
         return None
     array = one_column(sample_weight, name)
@@ -187,13 +174,7 @@ Pairs such as bad and good are not here: of loans the bad ones may be those to f
 
 
 def settled_positive(labels: Sequence[Label], *given: Any) -> Label | None:
-    """The positive one of two labels where it is settled, else None.
-
-    Examples
-    --------
-    >>> settled_positive([0, 1]), settled_positive(["ja", "nein"]), settled_positive(["a", "b"])
-    (1, 'ja', None)
-    """
+    """The positive one of two labels where it is settled, else None."""
     for column in given:
         known: list[Label] = [label for label in _order_of(column) if label in labels]
         if len(known) == len(labels):
@@ -220,14 +201,7 @@ def _order_of(column: Any) -> list[Any]:
 
 
 def refers_to_positive(goal: Goal) -> bool:
-    """Whether it matters for a goal which class of two is the positive one.
-
-    Examples
-    --------
-    >>> from setpoint import Goal
-    >>> [refers_to_positive(Goal.parse(f"maximize {x}")) for x in ("f1", "f1.min()", "f1(label=a)")]
-    [True, False, False]
-    """
+    """Whether it matters for a goal which class of two is the positive one."""
     return goal.is_blackbox or waits_for_class(goal)
 
 
@@ -361,15 +335,7 @@ def one_score(scores: Any, classes: ClassOrder, name: str = "scores") -> NDArray
 def posteriors(
     scores: Any, classes: ClassOrder, name: str = "scores"
 ) -> tuple[NDArray[np.float64], str]:
-    """Posteriors (N, n) in the order of the library, and a note if they were renormalised.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> posteriors([0.25, 0.5], classes_of(["no", "yes"]))[0]
-    array([[0.75, 0.25],
-           [0.5 , 0.5 ]])
-    """
+    """Posteriors (N, n) in the order of the library, and a note if they were renormalised."""
     n = len(classes.labels)
     array = _scores(scores, name)
     if n == 2 and (array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)):

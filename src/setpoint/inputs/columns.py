@@ -1,8 +1,4 @@
-"""What rows have beside X and y: columns, further data sets, what the deployed model decides.
-
-Every check is made here, before any fitting, and its message names the argument, what
-was found and what is allowed.
-"""
+"""What rows have beside X and y: columns, further data sets, what the deployed model decides."""
 
 from __future__ import annotations
 
@@ -54,13 +50,7 @@ def as_columns(
     most: int = MOST_LEVELS,
     numbers: Iterable[str] = (),
 ) -> dict[str, Column]:
-    """Side information as named columns of plain values.
-
-    Examples
-    --------
-    >>> as_columns(["f", "m", "f"], n_rows=3, wanted=["sex"])["sex"].levels
-    ['f', 'm']
-    """
+    """Side information as named columns of plain values."""
     names = (wanted,) if isinstance(wanted, str) else tuple(wanted)
     free = set(free)
     columns: dict[str, Column] = {}
@@ -84,10 +74,12 @@ def _named(
     what = "sensitive_features"
     if given is None:
         return []
-    if isinstance(given, str):
-        return _of_X([given], X)
-    if isinstance(given, (list, tuple)) and _are_names(given, n_rows, X):
-        return _of_X(list(given), X)
+    words = [given] if isinstance(given, str) else given
+    if words is not given or (isinstance(words, (list, tuple)) and _are_names(words, n_rows, X)):
+        out = [(name, column_of(X, name, what), f"{what}[{name!r}]") for name in words]
+        if twice := [name for i, name in enumerate(words) if name in words[:i]]:
+            raise InputError(f"{quoted(what)} names the column {twice[0]!r} of X twice")
+        return out
     if isinstance(given, Mapping):
         items = list(given.items())
     elif (frame := frame_of(given, what)) is not None:
@@ -115,15 +107,6 @@ def _are_names(words: Sequence[Any], n_rows: int, X: Any) -> bool:
     known = frame is not None and set(frame.columns).issuperset(words)
     once = len(set(words)) == len(words)
     return known and once if len(words) == n_rows else known or once
-
-
-def _of_X(names: list[str], X: Any) -> list[tuple[str, Any, str]]:
-    what = "sensitive_features"
-    out = [(name, column_of(X, name, what), f"{what}[{name!r}]") for name in names]
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise InputError(f"{quoted(what)} names the column {name!r} of X twice")
-    return out
 
 
 def _name_of(given: Any, wanted: tuple[str, ...], who: str) -> str:
@@ -263,15 +246,7 @@ class Dataset:
 
 
 def as_datasets(datasets: Any) -> dict[str, Dataset]:
-    """The argument ``datasets`` of ``fit`` as a dict from names to data sets.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.zeros((5, 2))
-    >>> as_datasets({"unlabelled": X, "checked": (X, [0, 1, 0, 1, 1])})
-    {'unlabelled': Dataset(X: (5, 2)), 'checked': Dataset(X: (5, 2), y: (5,))}
-    """
+    """The argument ``datasets`` of ``fit`` as a dict from names to data sets."""
     if datasets is None:
         return {}
     if not isinstance(datasets, Mapping):
@@ -522,15 +497,7 @@ def finite_scores(values: Any, who: str) -> Floats:
 
 
 def aligned(given: Any, X: Any, name: str, other: str = "X") -> Any:
-    """What was given for the rows of a frame or Series, in the order of its rows.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> X, y = pd.DataFrame({"a": [1, 2]}, index=["u", "v"]), pd.Series([0, 1], index=["v", "u"])
-    >>> aligned(y, X, "y").tolist()
-    [1, 0]
-    """
+    """What was given for the rows of a frame or Series, in the order of its rows."""
     index = index_of(X)
     if index is None:
         return given
@@ -551,13 +518,7 @@ def aligned(given: Any, X: Any, name: str, other: str = "X") -> Any:
 
 
 def taken(given: Any, index: NDArray[np.int64], n_rows: int) -> Any:
-    """Some rows of what was given, wherever it has a value for each row.
-
-    Examples
-    --------
-    >>> taken({"sex": ["f", "m", "m"]}, np.array([0, 2]), 3), taken("sex", np.array([0]), 3)
-    ({'sex': ['f', 'm']}, 'sex')
-    """
+    """Some rows of what was given, wherever it has a value for each row."""
     if isinstance(given, Mapping):
         return {key: taken(part, index, n_rows) for key, part in given.items()}
     if isinstance(given, Deployed):

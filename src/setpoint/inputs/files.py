@@ -55,16 +55,7 @@ def check_writable(path: Path) -> None:
 
 
 def check_settings(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuse the checkpoint of another training.
-
-    Examples
-    --------
-    >>> check_settings(Path("a.ckpt"), {"seed": 0}, {"seed": 1})
-    Traceback (most recent call last):
-    ...
-    setpoint.inputs.files.CheckpointError: a.ckpt is of another training: `seed` was 0 and is
-    1 now; give another `checkpoint`, or remove the file to start anew
-    """
+    """Refuse the checkpoint of another training."""
     for name in [*wanted, *found]:
         was, now = found.get(name, "not set"), wanted.get(name, "not set")
         if was != now:
@@ -79,17 +70,7 @@ def check_settings(path: Path, found: Mapping[str, Any], wanted: Mapping[str, An
 
 
 def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file; an old one stays until the new one is whole.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     atomic_write(Path(folder, "a.txt"), b"whole")
-    ...     Path(folder, "a.txt").read_bytes()
-    b'whole'
-    """
+    """Write a file; an old one stays until the new one is whole."""
     with whole_file(path) as file:
         file.write(data)
 

@@ -1,9 +1,4 @@
-"""From the data that users pass to evidence: labels, weights, columns, baselines, data sets.
-
-``solve``, ``evaluate`` and every estimator go through this file, so their messages and
-conventions are the same. Everything is checked before there are scores, and so before
-any model is fitted.
-"""
+"""From the data that users pass to evidence: labels, weights, columns, baselines, data sets."""
 
 from __future__ import annotations
 
@@ -17,15 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from setpoint.array_types import Codes, Integers
-from setpoint.counts import (
-    DEFERRED,
-    Codebook,
-    Column,
-    Confusion,
-    Evidence,
-    Rows,
-    counted_rows,
-)
+from setpoint.counts import DEFERRED, Codebook, Column, Confusion, Evidence, Rows, counted_rows
 from setpoint.errors import (
     EmptyPopulationError,
     GoalError,
@@ -411,15 +398,7 @@ def decided_inputs(
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The decisions on one data set, and which rows have none.
-
-    Examples
-    --------
-    >>> goal = Goal.parse("minimize deferral_rate")
-    >>> found = Answers.of(goal, [0, "defer", 1], "y_pred")
-    >>> found.deferred, found.codes(classes_of([0, 1]))
-    (array([False,  True, False]), array([0, 2, 1]))
-    """
+    """The decisions on one data set, and which rows have none."""
 
     name: str
     decided: Any

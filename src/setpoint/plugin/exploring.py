@@ -12,13 +12,7 @@ import numpy as np
 from setpoint import explorer, search
 from setpoint.array_types import Codes, Floats
 from setpoint.counts import Evidence
-from setpoint.errors import (
-    GoalError,
-    InputError,
-    InputTypeError,
-    listed,
-    nearest,
-)
+from setpoint.errors import GoalError, InputError, InputTypeError, listed, nearest
 from setpoint.estimators import GoalClassifier
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
@@ -324,12 +318,9 @@ def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
     # Where some of these rows are rows of the fit, the report is flattered.
     entries = tuple(replace(e, seen=known > 0.0) for e in report.constraints)
     report = replace(report, counts=replace(report.counts, seen=known), constraints=entries)
-    own: dict[str, Any] = {"trace_": found.trace}
-    own["largest_segment_"] = int(np.argmax(evidence.segment_weights))
-    if hasattr(classifier, "gap_"):
-        own["gap_"] = report.certificate.gap
-    if hasattr(classifier, "goal"):
-        own["goal"] = str(goal)
+    own = {"trace_": found.trace, "largest_segment_": int(np.argmax(evidence.segment_weights))}
+    also = {"gap_": report.certificate.gap, "goal": str(goal)}
+    own |= {name: value for name, value in also.items() if hasattr(classifier, name)}
     return _moved(classifier, found.rule, report, rows, **own)
 
 
@@ -395,16 +386,14 @@ def _check_movable(classifier: GoalClassifier) -> None:
 
 def _options(classifier: GoalClassifier) -> Options:
     """How to search: as in the fit, where that looks at the goal."""
-    solver, options = classifier._chosen()[0], Options.of("auto", randomized=False)
-    if classifier._family == "plugin":
-        own: Any = classifier
+    own: Any = classifier
+    solver, options = own._chosen()[0], Options.of("auto", randomized=False)
+    if own._family == "plugin":
         options = own._options(solver)
-        if options.solver in ("post-shift", *BASELINES):
-            options = replace(options, solver="auto")
-    evidence: EvidenceKind = "label"
-    if classifier.goal_report_.search.evidence == "soft":
-        evidence = "soft"
-    return replace(options, evidence=evidence, on_infeasible="raise")
+    solver = "auto" if options.solver in ("post-shift", *BASELINES) else options.solver
+    soft = own.goal_report_.search.evidence == "soft"
+    evidence: EvidenceKind = "soft" if soft else "label"
+    return replace(options, solver=solver, evidence=evidence, on_infeasible="raise")
 
 
 def _scored(

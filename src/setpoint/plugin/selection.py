@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -71,6 +70,17 @@ class MissedBoundsWarning(UserWarning):
     """A rule that meets the constraints by posteriors misses them by labels."""
 
 
+def _tried(
+    goal: Goal, evidence: Evidence, options: Options
+) -> tuple[search.Found | None, float, search.InfeasibleError | search.StoppedError | None]:
+    """A rule and by how much it misses a constraint by labels, or why there is none."""
+    try:
+        found = plugin.search_rule(goal, evidence, options)
+        return found, judging.reached(goal, found.confusion).past, None
+    except (search.InfeasibleError, search.StoppedError) as error:
+        return None, np.inf, error
+
+
 def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[search.Found, str]:
     """The rule by the kind of evidence that is chosen, and why that was."""
     try:
@@ -82,24 +92,15 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
     asked = replace(options, evidence=kind)
     if kind == "label" or not evidence.has_labels:
         return plugin.search_rule(goal, evidence, asked), why
-    soft: search.Found | None = None
-    label: search.Found | None = None
-    failed: search.InfeasibleError | search.StoppedError | None = None
-    past = nearer = np.inf
-    try:
-        soft = plugin.search_rule(goal, evidence, asked)
-        past = judging.reached(goal, soft.confusion).past
-        if past <= SATISFIED:
-            return soft, why
-    except (search.InfeasibleError, search.StoppedError) as error:
-        failed = error
+    soft, past, failed = _tried(goal, evidence, asked)
+    if soft is not None and past <= SATISFIED:
+        return soft, why
     ended = search.INTERRUPTED in (str(failed) if soft is None else soft.why)
     asked = replace(options, evidence="label", stopped=search.INTERRUPTED * ended)
-    with suppress(search.InfeasibleError, search.StoppedError), warnings.catch_warnings():
+    with warnings.catch_warnings():
         if soft is not None and soft.stopped:  # has warned
             warnings.simplefilter("ignore", search.StoppedWarning)
-        label = plugin.search_rule(goal, evidence, asked)
-        nearer = judging.reached(goal, label.confusion).past
+        label, nearer, _ = _tried(goal, evidence, asked)
     if label is not None and nearer <= SATISFIED:
         missed = "no rule by posteriors" if soft is None else "the rule by posteriors does not"
         return label, f"label evidence, by which the constraints are met ({missed})"

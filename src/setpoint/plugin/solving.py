@@ -231,20 +231,15 @@ def solve(
         )
     if lazy:
         _check_elsewhere(goal, y, options)
-        promise, place = promised(goal, confidence), scores
-        if isinstance(scores, (list, tuple)) and len(scores) == 1:
-            place = scores[0]
+        promise, alone = promised(goal, confidence), isinstance(scores, (list, tuple))
+        place = scores[0] if alone and len(scores) == 1 else scores
         roles = {"score": place, "weight": sample_weight, "baseline": baseline}
         tables = sources.frame_rows_of(data, y, sensitive_features, datasets, **roles)
         asked = {"classes": classes, "pos_label": pos_label, "decide_on": decide_on}
-        within = _within(tol, exact)
-        kept = None
+        how = {"within": _within(tol, exact), "watch": watch, "confidence": promise}
         if checkpoint is not None:
-            kept = sources.CountsCheckpoint(checkpoint, goal, tables, asked)
-        return solve_counted(
-            goal, tables, options, asked, within=within, watch=watch, checkpoint=kept,
-            confidence=promise,
-        )  # fmt: skip
+            how["checkpoint"] = sources.CountsCheckpoint(checkpoint, goal, tables, asked)
+        return solve_counted(goal, tables, options, asked, **how)
     if scores is not None:
         given = {
             "sample_weight": sample_weight, "sensitive_features": sensitive_features,

@@ -169,14 +169,7 @@ def cross_fit(
 def left_out(
     splits: Sequence[Fold], n_rows: int, *, once: bool = False
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, NDArray[np.int64]]:
-    """From the order of the splits to that of X; which rows these are, None: all; their folds.
-
-    Examples
-    --------
-    >>> halves = [(np.array([0, 1]), np.array([2, 3])), (np.array([2, 3]), np.array([0, 1]))]
-    >>> left_out(halves, 5)
-    (array([2, 3, 0, 1]), array([0, 1, 2, 3]), array([1, 1, 0, 0]))
-    """
+    """From the order of the splits to that of X; which rows these are, None: all; their folds."""
     rows = np.concatenate([test for _, test in splits])
     order = np.argsort(rows, kind="stable")
     index = rows[order]
@@ -220,25 +213,7 @@ class MissingPairWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class JointPosterior:
-    """What a model of joint labels says: a posterior of each group and class.
-
-    Examples
-    --------
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> from setpoint.goals.table import Requirements
-    >>> rng = np.random.default_rng(0)
-    >>> sex, y = rng.integers(0, 2, 200), rng.integers(0, 2, 200)
-    >>> X = np.column_stack([sex, y]) + rng.normal(size=(200, 2))
-    >>> by_sex = Requirements({None: {"sex": None}})
-    >>> rows = Rows.from_arrays((0, 1), y, 200, needs=by_sex, columns={"sex": sex})
-    >>> joint = JointPosterior.of(rows)
-    >>> model = GaussianNB().fit(X, joint.labels(rows))
-    >>> scores = joint(model, X)
-    >>> scores.shape, joint.marginal(scores).shape
-    ((200, 4), (200, 2))
-    >>> joint.joint_columns(rows).shape  # of one segment, four scores: stratum and class
-    (1, 4, 2)
-    """
+    """What a model of joint labels says: a posterior of each group and class."""
 
     classes: tuple[Label, ...]
     groups: tuple[Stratum, ...]
@@ -326,26 +301,12 @@ class JointPosterior:
         return out.reshape(len(out), self.n_scores, 2)
 
     def marginal(self, scores: Floats) -> Floats:
-        """The posterior (N, n) of the classes, from joint ones (N, g * n).
-
-        Examples
-        --------
-        >>> joint = JointPosterior(("no", "yes"), (Stratum(), Stratum(baseline=1)), (0, 1, 2, 3))
-        >>> joint.marginal(np.array([[0.25, 0.25, 0.125, 0.375]]))
-        array([[0.375, 0.625]])
-        """
+        """The posterior (N, n) of the classes, from joint ones (N, g * n)."""
         shape = (len(scores), len(self.groups), len(self.classes))
         return np.asarray(scores.reshape(shape).sum(axis=1))
 
     def words(self, code: int) -> str:
-        """A combination in words.
-
-        Examples
-        --------
-        >>> joint = JointPosterior(("no", "yes"), (Stratum(key=(("sex", "F"),)),), (0, 1))
-        >>> joint.words(1)
-        "class 'yes' with sex = F"
-        """
+        """A combination in words."""
         group, true = divmod(code, len(self.classes))
         return f"class {self.classes[true]!r} with {self.groups[group]}"
 
@@ -380,16 +341,7 @@ def _group(stratum: Stratum, decide_on: tuple[str, ...]) -> Stratum:
 
 
 def weight_parameter(model: Any) -> str:
-    """By what ``fit`` of a model, or of the last step of a pipeline, is weighted; "": by nothing.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> weight_parameter(make_pipeline(StandardScaler(), LogisticRegression()))
-    'logisticregression__sample_weight'
-    """
+    """By what ``fit`` of a model, or of a pipeline's last step, is weighted; "": by nothing."""
     if isinstance(model, Pipeline):
         name, last = model.steps[-1]
         inner = weight_parameter(last)
@@ -434,14 +386,7 @@ _NOTHING = 1e-12
 
 
 def costs_of(gains: Floats) -> Floats:
-    """Costs >= 0 in place of gains of any sign, with the same best decision.
-
-    Examples
-    --------
-    >>> costs_of(np.array([[0.5, -1.0, 0.0], [-2.0, -2.0, -3.0]]))
-    array([[0. , 1.5, 0.5],
-           [0. , 0. , 1. ]])
-    """
+    """Costs >= 0 in place of gains of any sign, with the same best decision."""
     return np.asarray(gains.max(axis=-1, keepdims=True) - gains)
 
 
@@ -486,7 +431,7 @@ class Retraining(WholeRules):
         self._X = self._X_train if X is None or X is X_train else indexable(X)[0]
         self._kind, self._weight = train.kind.astype(np.int64), train.weight
         self._narrow: Any = np.int8 if evidence.n_classes < 128 else np.int64
-        one = np.ones(evidence.n_rows, self._narrow)
+        one: Integers = np.ones(evidence.n_rows, self._narrow)
         self.atoms = [_Atom(k * one) for k in range(evidence.n_classes)]
         self._asked: set[bytes] = set()
 

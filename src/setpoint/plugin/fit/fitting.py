@@ -123,15 +123,11 @@ class Task:
             fitted = self._cross_fitted(data.y, self.response, data.y)
         score = partial(self.response, fitted.model)
         inputs = data.judged.take(fitted.index)
-        scores = {
-            name: fitted.scores if name is None else score(data.given[name].X)
-            for name in inputs.tables
-        }
-        evidence = inputs.evidence(scores)
+        others = {name: score(data.given[name].X) for name in inputs.tables if name is not None}
+        evidence = inputs.evidence(others | {None: fitted.scores})
         if metric is not None:
             metric = blackbox.rows_taken(metric, fitted.index, len(data.true))
-        blocks = self._blocks(inputs, fitted.index)
-        more = {"blocks": blocks, "metric": metric}
+        more = {"blocks": self._blocks(inputs, fitted.index), "metric": metric}
         return fitted.model, None, *self._decided(fitted, inputs, evidence, score, **more)
 
     def _blocks(self, inputs: CheckedData, index: NDArray[np.int64] | None) -> Codes | None:
@@ -217,9 +213,9 @@ class Task:
         options, needs = self.options, self.data.goal.needs
         if self.owner._fits_nothing or options.evidence == "label" or options.solver in BASELINES:
             return False
-        if needs.datasets or needs.baseline or not needs.columns.get(None):
-            return False
-        if needs.measures or self.data.goal.defers:  # models of group and class know neither
+        # Models of group and class know no more than these.
+        beyond = needs.datasets or needs.baseline or needs.measures or self.data.goal.defers
+        if beyond or not needs.columns.get(None):
             return False
         return self.data.judged.rows.codebook.hides_strata
 

@@ -615,10 +615,10 @@ _WHY = {
 
 def _baseline(space: Achievable, program: Program, options: Options) -> search.Found:
     """A rule that does not look at the goal: 0-1 plug-in, or weighted by one over the priors."""
-    n, n_segments = space.counted.n_classes, len(space.counted.segments)
-    weights = _balanced(space, 1e-300) if options.solver == "balanced" else np.ones(n)
+    balanced = options.solver == "balanced"
+    weights = _balanced(space, 1e-300) if balanced else np.ones(space.counted.n_classes)
     space.limits.call()
-    atom = space.add(Atom(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))
+    atom = space.add(plug_in(space, weights))
     found = search.measure(
         space, program, space.draw_among({atom: 1.0}), "evaluated", _WHY[options.solver]
     )
