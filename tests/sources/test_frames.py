@@ -255,17 +255,6 @@ class TestRows:
         assert len(sources[0].sample("bad", None, 50)) == 50
         assert len(sources[0].sample("score", "region", 200)) > 100
 
-    @pytest.mark.parametrize(
-        "ask",
-        [
-            lambda s: s.count(GroupBy((Key("regoin"),))),
-            lambda s: s.sample("regoin", None, 3),
-        ],
-    )
-    def test_a_column_that_is_missing(self, sources, ask):
-        with pytest.raises(ValueError, match=r"no column 'regoin' \(did you mean 'region'"):
-            ask(sources[0])
-
 
 def frame_of(engine, columns):
     pa = pytest.importorskip("pyarrow", reason="the table is built with it")

@@ -70,7 +70,6 @@ def test_bins_of_scores_that_do_not_count():
     scores = np.array([np.nan, np.inf, -np.inf, -np.nan])
     expected = [NO_NUMBER, INFINITE, INFINITE, NO_NUMBER]
     assert Binning.default(64).of(scores).tolist() == expected
-    assert order_of(scores).tolist() == expected
     assert Binning.at(np.array([-np.inf, 0.0])).of(scores).tolist() == expected
 
 

@@ -1,8 +1,8 @@
 """Events: what a rate counts, as a conjunction of words.
 
 A rate is the mean, over a population chosen without looking at the prediction, of an
-event ``L[baseline class, true class, predicted class]``. The words below are the
-vocabulary of events; ``!`` negates a word.
+event ``L[baseline class, true class, predicted class]``. Events are written in the words
+below; ``!`` negates a word.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
-from setpoint.errors import GoalError, InputError
+from setpoint.errors import GoalError
 from setpoint.goals.populations import DEFER, Label, is_name, literal, plain_label, real_number
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ _WORDS = {
     "found": ("found", "not found"),
 }
 """What each means, with and without "!"."""
+_OF_A_CLASS = {"actual", "predicted", "found"}
 _NEEDS_TRUTH = {"actual", "correct", "was_correct", "labelled"}
 _NEEDS_BASELINE = {"changed", "was_correct"}
 _OF_PREDICTION = {"predicted", "found", "correct", "changed", "deferred"}
@@ -44,11 +45,7 @@ _OF_PREDICTION = {"predicted", "found", "correct", "changed", "deferred"}
 @cache
 def _parts(words: str) -> tuple[tuple[str, bool], ...]:
     """Each word of an event, and whether it is wanted."""
-    parts = tuple((w.lstrip("!"), not w.startswith("!")) for w in words.split())
-    unknown = [w for w, _ in parts if w not in _WORDS]
-    if unknown:
-        raise InputError(f"unknown words {unknown} in the event {words!r}: {tuple(_WORDS)}")
-    return parts
+    return tuple((w.lstrip("!"), not w.startswith("!")) for w in words.split())
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ class Event:
     @cached_property
     def names_class(self) -> bool:
         """Whether it refers to one class."""
-        return any(w in ("actual", "predicted", "found") for w, _ in _parts(self.words))
+        return any(w in _OF_A_CLASS for w, _ in _parts(self.words))
 
     @cached_property
     def needs_truth(self) -> bool:

@@ -13,7 +13,6 @@ import numpy as np
 from scipy.special import betainc, betaincinv, logsumexp
 
 from setpoint.array_types import Floats
-from setpoint.errors import InputError
 from setpoint.guarantees.requirements import (
     Part,
     Rates,
@@ -460,8 +459,6 @@ class PValues:
 
     def of(self, part: Part, level: float) -> PValue:
         """The p-value of a constraint, for a test at this level."""
-        if not 0.0 < level < 1.0:
-            raise InputError(f"`level` must lie between 0 and 1, got {level!r}")
         if isinstance(part, Requirement):
             return self._requirement(part, level)
         able = part if part.every else Several(tuple(filterfalse(_never, part.parts)), every=False)

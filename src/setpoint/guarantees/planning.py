@@ -183,10 +183,6 @@ def fewest_trials(q: float, delta: float) -> int:
     >>> fewest_trials(0.9, 0.05), fewest_trials(0.99, 0.05)
     (29, 299)
     """
-    if not 0.0 <= q < 1.0:
-        raise InputError(f"a share that can be exceeded is at least 0 and below 1, got {q}")
-    if not 0.0 < delta < 1.0:
-        raise InputError(f"the level of a test lies between 0 and 1, got {delta}")
     if q == 0.0:
         return 1
     m = max(math.floor(math.log(delta) / math.log(q)) - 1, 1)

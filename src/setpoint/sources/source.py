@@ -21,7 +21,7 @@ import numpy as np
 
 from setpoint.array_types import Bools, Codes, Floats
 from setpoint.counts import BAD_WEIGHT, BinCounts, Binning, compress
-from setpoint.errors import InputError, InputTypeError, nearest
+from setpoint.errors import InputError, InputTypeError
 from setpoint.packages import needed_by
 
 MOST_LINES = 3 * 2**21
@@ -110,7 +110,6 @@ class Source(ABC):
     def sample(self, score: str, label: str | None, n: int) -> Floats:
         """About `n` finite scores of any part of the rows, with as many of each label as can be."""
         names = [score] if label is None else [score, label]
-        self._check(names)
         found: dict[Any, list[Floats]] = {}
         for batch in self._some(names):
             for value, scores in sampled(batch, score, label, n):
@@ -134,14 +133,6 @@ class Source(ABC):
     def _some(self, names: Sequence[str]) -> Iterable[Batch]:
         """Batches to take a sample of, as long as it is too small."""
         return self.batches(names)
-
-    def _check(self, names: Sequence[str]) -> None:
-        schema = self.schema()
-        for name in names:
-            if name not in schema:
-                raise InputError(
-                    f"the table has no column {name!r} ({nearest(name, list(schema))})"
-                )
 
 
 # --- Columns of a batch: kinds, numbers, levels ---------------------------------------------------
@@ -247,18 +238,15 @@ def settled(counts: BinCounts, by_score: bool = False) -> BinCounts:
 
 
 def order_of(scores: Floats) -> Codes:
-    """Whole numbers in the order of scores (N,), clear of -8 to -1; faults as of a binning.
+    """Whole numbers in the order of finite scores (N,), clear of -8 to -1.
 
     Examples
     --------
-    >>> order_of(np.array([-5e-324, -0.0, 0.0, 5e-324, np.nan]))
-    array([-9,  0,  0,  1, -2])
+    >>> order_of(np.array([-5e-324, -0.0, 0.0, 5e-324]))
+    array([-9,  0,  0,  1])
     """
     bits = (scores + 0.0).view(np.int64)
-    order = np.where(bits < 0, -(bits & _MAGNITUDE) - 8, bits)
-    bad = ~np.isfinite(scores)
-    order[bad] = Binning.default(1).of(scores[bad])
-    return order
+    return np.where(bits < 0, -(bits & _MAGNITUDE) - 8, bits)
 
 
 def is_good(bins: Codes) -> Bools:

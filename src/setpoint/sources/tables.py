@@ -12,7 +12,7 @@ from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import Any
 
-from setpoint.errors import InputError, nearest, quoted
+from setpoint.errors import InputError, nearest
 from setpoint.packages import needed_by
 
 # --- DuckDB as this house opens it, and what it says in one line ----------------------------------
@@ -257,7 +257,6 @@ def table_of(
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     texts = [os.fspath(path) for path in given]
-    of_text = {"separator": separator, "decimal": decimal}
     databases = [text for text in texts if is_database(text)]
     if databases:
         if len(texts) > 1:
@@ -265,7 +264,6 @@ def table_of(
                 f"{databases[0]} is a table of a database, which is taken alone, found "
                 f"{len(texts)} tables"
             )
-        _refuse_of_text(of_text, databases[0])
         return _of_database(databases[0])
     for text in texts:
         if not has_magic(text) and not Path(text).is_dir():
@@ -276,9 +274,8 @@ def table_of(
         one, other = (next(p for p in files if kinds[p] == kind) for kind in ("Parquet", "CSV"))
         raise InputError(f"tables are all Parquet or all CSV, found {one} and {other}")
     if kinds[files[0]] == "Parquet":
-        _refuse_of_text(of_text, files[0])
         return _of_parquet(files)
-    return relation_of_text(connected(), files, typed, **of_text)
+    return relation_of_text(connected(), files, typed, separator=separator, decimal=decimal)
 
 
 def is_database(path: str) -> bool:
@@ -327,12 +324,6 @@ def _kind_of(path: str) -> str:
     raise InputError(f"{path} is not a table that can be counted: {ALLOWED}")
 
 
-def _refuse_of_text(given: dict[str, str | None], path: str) -> None:
-    for name, value in given.items():
-        if value is not None:
-            raise InputError(f"{quoted(name)} is for CSV, and {path} is not, found {value!r}")
-
-
 def _of_parquet(files: list[str]) -> Any:
     """Files whose columns have the same names and types."""
     connection, duckdb = connected(), duckdb_module()
@@ -373,8 +364,6 @@ def _of_database(text: str) -> Any:
     path, _, name = text.partition("::")
     if not path.lower().endswith(_DATABASES) or not name:
         raise InputError(f"{text} does not name a table of a database: {ALLOWED}")
-    if Path(path).is_dir():
-        raise InputError(f"{path} is a folder, and no database")
     if not Path(path).exists():
         raise InputError(f"{path}: there is no such file")
     duckdb = duckdb_module()
