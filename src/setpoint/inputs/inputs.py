@@ -328,10 +328,9 @@ def _table(
         raise GoalError(
             f"{where}the goal measures a rate there that needs labels, and `{y_name}` is None"
         )
-    weight, deployed = r.sample_weight, None
-    if weight is not None:
-        weight = check_weight(weight, r.n_rows, f"{where}sample_weight")
-    if r.baseline is not None and (given := Deployed.of(r.baseline)) is not None:
+    weight = check_weight(r.sample_weight, r.n_rows, f"{where}sample_weight")
+    given, deployed = Deployed.of(r.baseline), None
+    if given is not None:
         deployed = given.codes(classes, r.X, r.n_rows, f"{where}baseline")
     elif dataset in goal.needs.baseline:
         raise GoalError(
