@@ -557,7 +557,7 @@ def described(
         "category": ("category", "categories", done.get("categories", "")),
         "date": ("date", "dates", dates),
     }
-    found = Counter(column.kind for column in columns)
+    found = Counter[str](column.kind for column in columns)
     sentences = [
         f"{found[kind]:,} {one if found[kind] == 1 else many}: {what}"
         for kind, (one, many, what) in said.items()
