@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from setpoint.tables.files import FORMATS, CsvDialect, parquet_batches, read_table, write_rows
     from setpoint.tables.fitted import CHECKED, columns_of_all
-    from setpoint.tables.model import TableModel, Tables, fit_tables, read_tables
+    from setpoint.tables.model import TableModel, fit_tables, read_tables
     from setpoint.tables.roles import counted
     from setpoint.tables.rows import (
         LOG,

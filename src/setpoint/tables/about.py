@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.errors import InputError, InputTypeError, nearest
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import Const, Constraint, Goal
 from setpoint.parameters import SATISFIED
-from setpoint.tables.roles import ColumnRoles, counted, sides
-from setpoint.tables.rows import note, step, warnings_as_notes
+from setpoint.tables.roles import counted, sides
+from setpoint.tables.rows import check_column, note, step, warnings_as_notes
 
 if TYPE_CHECKING:
-    from setpoint.blackbox import BlackBox
     from setpoint.explorer import Explorer
-    from setpoint.guarantees import (
-        NotCertifiable,
-    )
+    from setpoint.guarantees import NotCertifiable
     from setpoint.report import GoalReport, Header, OperatingPoints
     from setpoint.rules import Rule
     from setpoint.search import Frontier, InfeasibleError
@@ -37,21 +34,20 @@ if TYPE_CHECKING:
 def certifying(fitted: TableModel) -> str:
     """The rows that certify."""
     assert fitted.guarantee is not None
-    rows = counted(fitted.guarantee.rows)
-    return f"{rows} of {fitted.certify_on}" if fitted.certify_on else f"{rows} set apart"
+    where = f"of {fitted.certify_on}" if fitted.certify_on else "set apart"
+    return f"{counted(fitted.guarantee.rows)} {where}"
 
 
 def judged_on(fitted: TableModel) -> str:
     """The rows held out, or else those of the other report."""
     if fitted.held_out is None:
         return chosen_on(fitted)
-    out = counted(fitted.n_held_out) + " held out"
+    out = f"{counted(fitted.n_held_out)} held out"
     if fitted.validation is not None:
         out += f" of {fitted.name}"
-    for name, rows in fitted.datasets.items():
-        if not rows.held_out:
-            out += f", and on the {counted(rows.fitted)} of {name}, not held out"
-    return out
+    sets = {name: rows for name, rows in fitted.datasets.items() if not rows.held_out}
+    both = (f", and on the {counted(n.fitted)} of {name}, not held out" for name, n in sets.items())
+    return out + "".join(both)
 
 
 def chosen_on(fitted: TableModel) -> str:
@@ -88,26 +84,29 @@ def about_fit(
         f"{n_rows:,} rows and {n_columns:,} columns from {table.name}",
         f"The target is {fitted.target}: {classes}",
     ]
-    if fitted.validation is not None:
-        data.append(_validated(fitted))
+    drawn = (
+        f"drawn with seed {fitted.random_state} in the proportions of the classes, were held out"
+    )
+    own, measured, guarantee = fitted.fitted_rows, fitted.validation, fitted.guarantee
+    if measured is not None:
+        # The metric was not measured on the training rows.
+        line = f"The metric was measured on {measured.fitted:,} rows of {fitted.name}"
+        line += f"; {measured.held_out:,} others, {drawn}" if measured.held_out else ""
+        data.append(f"{line}; the model was trained on {own:,} rows")
     elif fitted.held_out is not None:
-        data.append(
-            f"{fitted.n_held_out:,} rows, drawn with seed {fitted.random_state} in the "
-            "proportions of "
-            f"the classes, were held out; the model and its rule come from the other "
-            f"{fitted.fitted_rows:,}"
-        )
-    if fitted.guarantee is not None:
-        data.append(_certified(fitted))
+        line = f"{fitted.n_held_out:,} rows, {drawn}"
+        data.append(f"{line}; the model and its rule come from the other {own:,}")
+    if guarantee is not None:
+        line = f"{counted(guarantee.rows)} of {fitted.certify_on} certify, and took no other part"
+        if not fitted.certify_on:
+            of = "them and of the data sets" if fitted.datasets else "them"
+            line = f"Of {of} {counted(guarantee.rows)} certify and took no other part"
+        data.append(line)
     for name, other in others.items():
         rows = fitted.datasets[name]
-        n_rows = len(other.frame)
-        line = f"The data set {name}: {n_rows:,} {'row' if n_rows == 1 else 'rows'} from "
-        line += other.name
-        if rows.held_out:
-            line += f", {rows.held_out:,} of them held out"
-        elif fitted.held_out is not None:
-            line += ", none of them held out"
+        line = f"The data set {name}: {counted(len(other.frame))} from {other.name}"
+        if rows.held_out or fitted.held_out is not None:
+            line += f", {f'{rows.held_out:,}' if rows.held_out else 'none'} of them held out"
         if rows.shared:
             line += f"; {rows.shared:,} are rows of another table too, and on the same side there"
         data.append(line)
@@ -121,7 +120,7 @@ def about_fit(
 
 def about_model(fitted: TableModel) -> list[str]:
     """Sentences on the model: what it is, and what it looks at."""
-    from setpoint.tables import described
+    from setpoint.tables.features import described
 
     roles, clf, choice = fitted.roles, fitted.classifier, fitted.choice
     if choice.trains:
@@ -139,12 +138,15 @@ def about_model(fitted: TableModel) -> list[str]:
     for name, part in parts.items():
         said = described(part, roles.features, dict(roles.left_out))
         model += [f"For {name}: {line}" if name else line for line in said if line not in model]
-    if fitted.metric is not None:
-        model.append(_metric(fitted.metric))
-    groups: dict[str, list[str]] = {}
-    for name, why in roles.hidden.items():
-        groups.setdefault(why, []).append(name)
-    for why, names in groups.items():
+    if (metric := fitted.metric) is not None:
+        what = "decisions" if metric.takes == "predictions" else "scores"
+        given = ", ".join(
+            ["the labels", f"the {what}", *([_some(metric.columns)] * bool(metric.columns))]
+        )
+        better = "higher" if metric.greater_is_better else "lower"
+        model.append(f"The metric {metric.name}, of which {better} is better, is given {given}")
+    for why in dict.fromkeys(roles.hidden.values()):
+        names = [name for name, reason in roles.hidden.items() if reason == why]
         model.append(f"Not shown to the model, {why}: {_some(names)}")
     if roles.scores is not None:
         model.append(
@@ -152,8 +154,8 @@ def about_model(fitted: TableModel) -> list[str]:
             f"positive from {fitted.baseline_threshold:g} on"
         )
     if roles.decides_on:
-        names = [c.name for c in roles.decides_on]
-        model.append(f"The rule may look at these beside the score: {_some(names)}")
+        shown = _some([c.name for c in roles.decides_on])
+        model.append(f"The rule may look at these beside the score: {shown}")
     return model
 
 
@@ -170,39 +172,6 @@ def model_inside(classifier: Any) -> str:
     choice = getattr(classifier, "choice_", None)
     name = type(found).__name__
     return name if choice is None else f"{name} ({choice.chosen}, chosen under the goal)"
-
-
-def _validated(fitted: TableModel) -> str:
-    """Where a metric was measured that was not measured on the training rows."""
-    rows = fitted.validation
-    assert rows is not None
-    line = f"The metric was measured on {rows.fitted:,} rows of {fitted.name}"
-    if rows.held_out:
-        line += (
-            f"; {rows.held_out:,} others, drawn with seed {fitted.random_state} in the "
-            "proportions of "
-            "the classes, were held out"
-        )
-    return f"{line}; the model was trained on {fitted.fitted_rows:,} rows"
-
-
-def _certified(fitted: TableModel) -> str:
-    """Which rows certify."""
-    assert fitted.guarantee is not None
-    n = counted(fitted.guarantee.rows)
-    if fitted.certify_on:
-        return f"{n} of {fitted.certify_on} certify, and took no other part"
-    of = "them and of the data sets" if fitted.datasets else "them"
-    return f"Of {of} {n} certify and took no other part"
-
-
-def _metric(metric: BlackBox) -> str:
-    """What a metric of one's own is, and is given."""
-    given = ["the labels", f"the {'decisions' if metric.takes == 'predictions' else 'scores'}"]
-    if metric.columns:
-        given.append(_some(list(metric.columns)))
-    better = "higher" if metric.greater_is_better else "lower"
-    return f"The metric {metric.name}, of which {better} is better, is given {', '.join(given)}"
 
 
 def _tried(fitted: TableModel) -> list[str]:
@@ -222,21 +191,9 @@ def _tried(fitted: TableModel) -> list[str]:
     return lines
 
 
-def _some(names: list[str]) -> str:
+def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
     return ", ".join(names[:_MOST]) + more
-
-
-def noted_suspects(table: Table, target: str, roles: ColumnRoles) -> list[str]:
-    """Sentences about columns that are too good to be true, noted."""
-    from setpoint.tables import suspects
-
-    with step("looking for columns that know the target"):
-        hidden = [name for name, why in roles.hidden.items() if why == "sensitive"]
-        found = suspects(table.frame, target, [c.name for c in roles.features], hidden)
-    for sentence in found:
-        note(sentence)
-    return found
 
 
 # --- The pages of a fit: of one that was judged ---------------------------------------------------
@@ -271,9 +228,7 @@ def write_infeasible_page(
     error: InfeasibleError, goal: Goal, path: Any, header: Header, message: str
 ) -> None:
     """Write the page of a goal that no rule meets: what can be met, and at what price."""
-    from setpoint.guarantees import (
-        NotCertifiable,
-    )
+    from setpoint.guarantees import NotCertifiable
     from setpoint.inputs import atomic_write
     from setpoint.report import NO_RULE, UNCERTIFIED, as_page, infeasible_document
 
@@ -320,9 +275,7 @@ def _between(error: InfeasibleError, goal: Goal) -> Frontier | None:
 
 def goals_near(error: InfeasibleError, goal: Goal) -> list[Goal]:
     """Goals near one that no rule meets; one, with all bounds moved, where it is not certified."""
-    from setpoint.guarantees import (
-        NotCertifiable,
-    )
+    from setpoint.guarantees import NotCertifiable
     from setpoint.report import goals_to_copy
 
     if not isinstance(error, NotCertifiable):
@@ -389,22 +342,17 @@ def check_room(clf: Any, at_most: Any, by: str | None) -> None:
     clf._ranked_class(None)
 
 
-def groups_of(table: Table, by: str) -> NDArray[Any]:
+def groups_of(table: Table, by: str, at_most: Any) -> tuple[NDArray[Any], Any]:
+    """The groups of rows, and the room by group as they are written in the column."""
     from setpoint.inputs import one_column
 
-    there = list(map(str, table.frame))
-    if by not in there:
-        raise InputError(f"`by`: {table.name} has no column {by!r} ({nearest(by, there)})")
-    return one_column(table.column(by), "by")
-
-
-def as_written(at_most: Any, groups: Any) -> Any:
-    """Room for groups that are named by text, where the column holds numbers or booleans."""
-    if not isinstance(at_most, Mapping):
-        return at_most
-    here = dict.fromkeys(value for value in groups.tolist() if not isinstance(value, str))
-    named = {str(value): value for value in here}
-    return {named.get(group, group): most for group, most in at_most.items()}
+    check_column("`by`", by, table.names, table.name)
+    groups: NDArray[Any] = one_column(table.column(by), "by")
+    if isinstance(at_most, Mapping):
+        # A text names the groups of a column that holds numbers or booleans.
+        named = {str(v): v for v in dict.fromkeys(groups.tolist()) if not isinstance(v, str)}
+        at_most = {named.get(group, group): most for group, most in at_most.items()}
+    return groups, at_most
 
 
 def note_room(clf: Any, free: Any, decisions: Any, scores: Any, by: str | None) -> None:
@@ -464,17 +412,14 @@ def moved_goal(goal: Goal, bounds: Sequence[str]) -> Goal:
     >>> print(moved_goal(own, ["precision >= 0.8"]))
     maximize recall subject to precision >= 0.8 and predicted_rate <= 0.5
     """
-    constraints, sides = list(goal.constraints), set[tuple[str, str]]()
+    constraints, given = list(goal.constraints), set[tuple[str, str]]()
     for text in bounds:
         new = _constraint(goal, text)
-        if (str(new.lhs), new.relation) in sides:
+        side = (str(new.lhs), new.relation)
+        if side in given:
             raise InputError(f"`bounds`: {text!r} has a left side that was given a bound already")
-        sides.add((str(new.lhs), new.relation))
-        places = [
-            i
-            for i, c in enumerate(constraints)
-            if (str(c.lhs), c.relation) == (str(new.lhs), new.relation)
-        ]
+        given.add(side)
+        places = [i for i, c in enumerate(constraints) if (str(c.lhs), c.relation) == side]
         if len(places) > 1:
             raise InputError(
                 f"`bounds`: {text!r} has the left side of several constraints of the goal, "
@@ -499,9 +444,7 @@ def _constraint(goal: Goal, text: str) -> Constraint:
         )
     found = Goal.parse(f"{goal.sense} {goal.objective} subject to {text}").constraints
     if len(found) != 1:
-        raise InputError(
-            f"`bounds`: {text!r} is {len(found)} constraints; give them one by one"
-        )  # fmt: skip
+        raise InputError(f"`bounds`: {text!r} is {len(found)} constraints; give them one by one")
     if found[0].confidence is not None:
         raise InputError(
             f"`bounds`: {text!r} asks for a confidence, and a rule that is moved is not certified; "

@@ -52,18 +52,6 @@ class CountedTables:
     asked: Mapping[str, Any]
     """What of them a rule is found by, or decisions are judged by, as the library takes it."""
 
-    def check(self, argument: str, column: str | None, *, number: bool = False) -> None:
-        """Refuse a column that is not there, or is not of numbers."""
-        if column is None:
-            return
-        check_column(f"`{argument}`", column, self.columns, self.name)
-        kind = self.columns[column]
-        if number and kind != "number":
-            raise InputError(
-                f"`{argument}`: the column {column!r} of {self.name} holds {kind}, allowed are "
-                "numbers (`decimal=,` says how CSV writes them)"
-            )
-
 
 def open_tables(
     paths: Sequence[str],
@@ -111,17 +99,26 @@ def open_tables(
     frame = opened(paths, name)
     named = {n: str(f.path if isinstance(f, TableFile) else f) for n, f in files.items()}
     sets = {n: opened([path], path) for n, path in named.items()}
-    asked = {"sample_weight": weight, "baseline": baseline, "datasets": sets or None}
-    tables = CountedTables(frame, name, source_of(frame).schema(), asked)
-    there = tables.columns
+    there = source_of(frame).schema()
+
+    def check(argument: str, column: str | None, *, number: bool = False) -> None:
+        if column is None:
+            return
+        check_column(f"`{argument}`", column, there, name)
+        if number and there[column] != "number":
+            raise InputError(
+                f"`{argument}`: the column {column!r} of {name} holds {there[column]}, allowed are "
+                "numbers (`decimal=,` says how CSV writes them)"
+            )
+
     for one in goal.needs.columns.get(None, {}):
         check_column("the goal refers to", one, there, name)
-    tables.check(main, column, number=main == "score")
+    check(main, column, number=main == "score")
     refuse_target("score", [column] * (main == "score"), target)
     refuse_target("baseline", [baseline], target)
-    tables.check("target", target)
-    tables.check("weight", weight, number=True)
-    tables.check("baseline", baseline)
+    check("target", target)
+    check("weight", weight, number=True)
+    check("baseline", baseline)
     if baseline is None and goal.needs.baseline:
         raise InputError(NO_BASELINE)
     if baseline is not None and not goal.needs.baseline:
@@ -140,7 +137,8 @@ def open_tables(
             levels = source_of(frame).count(GroupBy((Key(target),))).levels[0]
         labels = sorted((v for v in levels if v is not None), key=lambda v: (str(type(v)), v))
         pos_label = label_of(pos_label, labels, target)
-    return replace(tables, asked=asked | {"pos_label": pos_label})
+    asked = {"sample_weight": weight, "baseline": baseline, "datasets": sets or None}
+    return CountedTables(frame, name, there, {**asked, "pos_label": pos_label})
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,12 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from setpoint.errors import InputError, nearest
 from setpoint.estimators import AsFloats
 from setpoint.judging import MOST_VALUES, as_codes, filled, one_hot
-from setpoint.tables.table import (
-    ID_SHARE,
-    ID_VALUES,
-    TableColumn,
-    needed,
-)
+from setpoint.tables.rows import note, step
+from setpoint.tables.table import ID_SHARE, ID_VALUES, TableColumn, needed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -178,20 +175,24 @@ def gives_away(column: pd.Series, group: pd.Series) -> bool:
 def suspects(
     frame: pd.DataFrame, target: str, features: Sequence[str], hidden: Sequence[str]
 ) -> list[str]:
-    """A sentence for each feature that decides the class alone, or gives away a hidden group."""
+    """A sentence, noted, for each feature that decides the class alone, or gives a group away."""
     out = []
-    for name in features:
-        if decides_alone(frame[name], frame[target]):
-            out.append(
-                f"The column {name} alone decides {target}: if it is filled in after the fact, "
-                "this result will not be seen on new rows. Leave it out unless it is known in time."
-            )
-        out += [
-            f"The column {name} says which group of {group} a row is of, so the model looks at "
-            f"{group} though it is not shown to it. Leave it out too."
-            for group in hidden
-            if gives_away(frame[name], frame[group])
-        ]
+    with step("looking for columns that know the target"):
+        for name in features:
+            if decides_alone(frame[name], frame[target]):
+                out.append(
+                    f"The column {name} alone decides {target}: if it is filled in after the fact, "
+                    "this result will not be seen on new rows. Leave it out unless it is known in "
+                    "time."
+                )
+            out += [
+                f"The column {name} says which group of {group} a row is of, so the model looks at "
+                f"{group} though it is not shown to it. Leave it out too."
+                for group in hidden
+                if gives_away(frame[name], frame[group])
+            ]
+    for sentence in out:
+        note(sentence)
     return out
 
 
@@ -429,12 +430,16 @@ def date_parts(stamps: NDArray[Any]) -> NDArray[np.float64]:
 # --- From the columns of a table to a model: what is done to numbers ------------------------------
 
 
-_NOUNS = {
-    "number": ("number", "numbers"),
-    "boolean": ("true-or-false column", "true-or-false columns"),
-    "category": ("category", "categories"),
-    "date": ("date", "dates"),
+_FILLED = "missing ones become the median, with a column that says so"
+_DONE = {
+    "AsFloats": "taken as they are, missing ones too",
+    "SimpleImputer": _FILLED,
+    "Pipeline": f"{_FILLED}; scaled",
+    "OneHotEncoder": f"one column for each value, at most {MOST_VALUES}; rare and new values "
+    "share one",
+    "OrdinalEncoder": "one column of codes; new values count as one that is not known",
 }
+"""What steps do to a column, in words."""
 
 
 def model_for(columns: Sequence[TableColumn], estimator: str = "logistic", *, seed: int = 0) -> Any:
@@ -470,40 +475,32 @@ def transformer_for(columns: Sequence[TableColumn], estimator: str = "logistic")
     (4, 2)
     """
     from sklearn.compose import ColumnTransformer
-
-    names = {
-        "categories": [c.name for c in columns if c.kind == "category"],
-        "numbers": [c.name for c in columns if c.kind in ("number", "boolean")],
-        "dates": [c.name for c in columns if c.kind == "date"],
-    }
-    steps = _steps(estimator)
-    dense = estimator != "logistic"
-    return ColumnTransformer(
-        [(what, steps[what], chosen) for what, chosen in names.items() if chosen],
-        remainder="drop",
-        sparse_threshold=0.0 if dense else 0.3,
-    )
-
-
-def _steps(estimator: str) -> dict[str, Any]:
-    """What is done to categories, numbers and dates for an estimator."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 
     if estimator == "hist-gradient-boosting":
-        dates = make_pipeline(DateParts(), AsFloats())
-        return {"categories": as_codes(), "numbers": AsFloats(), "dates": dates}
-    if estimator == "random-forest":
-        codes = OrdinalEncoder(
+        categories, numbers, dates = as_codes(), AsFloats(), [AsFloats()]
+    elif estimator == "random-forest":
+        categories = OrdinalEncoder(
             handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2
         )
-        dates = make_pipeline(DateParts(), filled())
-        return {"categories": codes, "numbers": filled(), "dates": dates}
-    return {
-        "categories": one_hot(dense=estimator != "logistic"),
-        "numbers": make_pipeline(filled(), StandardScaler()),
-        "dates": make_pipeline(DateParts(), filled(), StandardScaler()),
+        numbers, dates = filled(), [filled()]
+    else:
+        categories = one_hot(dense=estimator != "logistic")
+        numbers, dates = make_pipeline(filled(), StandardScaler()), [filled(), StandardScaler()]
+    steps = {
+        "categories": (categories, ("category",)),
+        "numbers": (numbers, ("number", "boolean")),
+        "dates": (make_pipeline(DateParts(), *dates), ("date",)),
     }
+    names = {
+        what: [c.name for c in columns if c.kind in kinds] for what, (_, kinds) in steps.items()
+    }
+    return ColumnTransformer(
+        [(what, steps[what][0], chosen) for what, chosen in names.items() if chosen],
+        remainder="drop",
+        sparse_threshold=0.3 if estimator == "logistic" else 0.0,
+    )
 
 
 def unusable(frame: pd.DataFrame, columns: Sequence[TableColumn]) -> dict[str, str]:
@@ -550,32 +547,22 @@ def described(
     """
     transformer = model if hasattr(model, "transformers") else model.named_steps["columns"]
     steps = {what: step for what, step, _ in transformer.transformers}
-    filled = "missing ones become the median, with a column that says so"
-    numbers = {
-        "AsFloats": "taken as they are, missing ones too",
-        "SimpleImputer": filled,
-        "Pipeline": f"{filled}; scaled",
-    }
-    categories = {
-        "OneHotEncoder": f"one column for each value, at most {MOST_VALUES}; rare and new values "
-        "share one",
-        "OrdinalEncoder": "one column of codes; new values count as one that is not known",
-    }
-    dates = "days since 1970, month and weekday"
+    done = {what: _DONE.get(type(step).__name__, "") for what, step in steps.items()}
+    numbers, dates = done.get("numbers", ""), "days since 1970, month and weekday"
     if "dates" in steps and "simpleimputer" in steps["dates"].named_steps:
-        dates += f"; {filled}"
-    named = {what: type(step).__name__ for what, step in steps.items()}
-    done = {
-        "number": numbers.get(named.get("numbers", ""), ""),
-        "boolean": f"0 and 1; {numbers.get(named.get('numbers', ''), '')}",
-        "category": categories.get(named.get("categories", ""), ""),
-        "date": dates,
+        dates += f"; {_FILLED}"
+    said = {
+        "number": ("number", "numbers", numbers),
+        "boolean": ("true-or-false column", "true-or-false columns", f"0 and 1; {numbers}"),
+        "category": ("category", "categories", done.get("categories", "")),
+        "date": ("date", "dates", dates),
     }
-    sentences = []
-    for kind, (one, many) in _NOUNS.items():
-        n = sum(column.kind == kind for column in columns)
-        if n:
-            sentences.append(f"{n:,} {one if n == 1 else many}: {done[kind]}")
+    found = Counter[str](column.kind for column in columns)
+    sentences = [
+        f"{found[kind]:,} {one if found[kind] == 1 else many}: {what}"
+        for kind, (one, many, what) in said.items()
+        if kind in found
+    ]
     if left_out:
         reasons = ", ".join(f"{name} ({reason})" for name, reason in left_out.items())
         sentences.append(f"Left out: {reasons}")

@@ -17,7 +17,6 @@ import numpy as np
 from setpoint.errors import InputError, listed
 from setpoint.goals import Goal, as_goal
 from setpoint.tables.about import (
-    as_written,
     check_room,
     groups_of,
     in_columns,
@@ -349,8 +348,10 @@ class FittedModel:
                 scores = clf._scores(X)
             free = decisions = clf._decided(X, scores)
             if at_most is not None:
-                groups = None if by is None else groups_of(table, by)
-                room = clf._capacity(X, as_written(at_most, groups), groups, None)
+                groups = None
+                if by is not None:
+                    groups, at_most = groups_of(table, by, at_most)
+                room = clf._capacity(X, at_most, groups, None)
                 decisions = clf._decide_batch(X, scores, room, 1)
             out = {"prediction": decisions, **in_columns(clf, X, posteriors, scores)}
             odd = odd_rows(self, X, free)
@@ -463,23 +464,15 @@ class FittedModel:
         **beside: Any,
     ) -> dict[str, Any]:
         """Labels and decisions of it, as :func:`setpoint.rows_needed` takes them."""
-        from setpoint.inputs import Dataset
-
-        clf = self.classifier
-        goal = self.goal_by(goal)
+        clf, goal = self.classifier, self.goal_by(goal)
         rows = self.rows(table, goal, **beside)
         with step("deciding"), warnings_as_notes():
-            sets = {
-                name: Dataset(
-                    clf.predict(d.X), d.y,
-                    sensitive_features=d.sensitive_features, baseline=d.baseline,
-                )
-                for name, d in (rows.pop("datasets") or {}).items()
-            }  # fmt: skip
+            sets = (rows.pop("datasets") or {}).items()
+            judged = {name: replace(one, X=clf.predict(one.X)) for name, one in sets}
             decided = clf.predict(rows.pop("X"))
         return {
             "y_true": rows.pop("y"), "y_pred": decided, "classes": clf.classes_,
-            "pos_label": getattr(clf, "positive_", None), "datasets": sets or None, **rows,
+            "pos_label": getattr(clf, "positive_", None), "datasets": judged or None, **rows,
         }  # fmt: skip
 
     # ------------------------------------------------------------------ other rules for its scores

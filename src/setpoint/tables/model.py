@@ -16,7 +16,7 @@ from setpoint.errors import InputError
 from setpoint.goals import Goal, as_goal
 from setpoint.parameters import is_number
 from setpoint.solvers import FAMILIES
-from setpoint.tables.about import about_fit, noted_suspects
+from setpoint.tables.about import about_fit
 from setpoint.tables.fitted import FittedModel
 from setpoint.tables.roles import (
     ColumnRoles,
@@ -262,6 +262,13 @@ class Tables:
     meant: Goal | None
     roles: ColumnRoles
 
+    # The rows: those to fit on and those held out, or that a metric is measured by, or certify.
+    first: HoldoutSplit = field(init=False)
+    second: HoldoutSplit | None = field(init=False, default=None)
+    sets: Mapping[str, HoldoutSplit] = field(init=False, default_factory=dict)
+    testing: Dataset | None = field(init=False, default=None)
+    classes: Mapping[str, int] = field(init=False)
+
 
 def fit_tables(model: TableModel, read: Tables) -> None:
     """Split, fit and judge."""
@@ -270,22 +277,22 @@ def fit_tables(model: TableModel, read: Tables) -> None:
 
     choice = model.choice
     with step("preparing the columns"):
-        split = _Split.of(model, read)
-        rows, held = split.first.fitted, (split.second or split.first).judging
-        classifier = classifier_for(model, read.roles, split.pos_label)
-    if not choice.trains or (choice.family == "surrogates" and split.second is None):
-        check_folds(rows.y, split.classes, read.table.name)
-    model.classifier, model.roles, model.classes = classifier, read.roles, split.classes
-    model.report = _fitted(model, split, rows, "" if held is None else _CHOSE)
+        positive = _split(model, read)
+        rows, held = read.first.fitted, (read.second or read.first).judging
+        classifier = classifier_for(model, read.roles, positive)
+    if not choice.trains or (choice.family == "surrogates" and read.second is None):
+        check_folds(rows.y, read.classes, read.table.name)
+    model.classifier, model.roles, model.classes = classifier, read.roles, read.classes
+    model.report = _fitted(model, read, rows, "" if held is None else _CHOSE)
     model.columns, model.profile = read.roles.columns, profile_of(rows.X, read.roles.columns)
     model.fitted_rows, model.held = len(rows.X), held
-    model.held_out = None if held is None else _judged(model, read, split, held)
-    model.datasets = {name: made.counts for name, made in split.sets.items()}
+    model.held_out = None if held is None else _judged(model, read, held)
+    model.datasets = {name: made.counts for name, made in read.sets.items()}
     model.certify_on = "" if read.certify_on is None else read.certify_on.name
     model.validation = None
-    if split.second is not None and read.validation is not None:
-        n, model.name = len(split.second.fitted.X), read.validation.name
-        model.validation = RowCounts(n, model.n_held_out, split.first.shared)
+    if read.second is not None and read.validation is not None:
+        n, model.name = len(read.second.fitted.X), read.validation.name
+        model.validation = RowCounts(n, model.n_held_out, read.first.shared)
     positive = model.report.counts.positive
     if positive is not None and model.pos_label is None and refers_to_positive(read.goal):
         note(f"the positive class is {positive!r}; `pos_label` names another")
@@ -296,20 +303,18 @@ def fit_tables(model: TableModel, read: Tables) -> None:
     model.dataset_names = Goal.parse(model.report.goal).needs.datasets
 
 
-def _fitted(model: TableModel, split: _Split, rows: Dataset, chose: str) -> Any:
+def _fitted(model: TableModel, read: Tables, rows: Dataset, chose: str) -> Any:
     """Fit, and the report on the rows that the rule was chosen on."""
     from setpoint.search import INTERRUPTED, StoppedError
 
     family, classifier = model.choice.family, model.classifier
     with step(_DOES[model.choice.trains]):
-        more: dict[str, Any] = {
-            "datasets": {name: made.fitted for name, made in split.sets.items()}
-        }
+        more: dict[str, Any] = {"datasets": {name: made.fitted for name, made in read.sets.items()}}
         if family == "surrogates":
-            more = {"validation": None if split.second is None else split.second.fitted}
+            more = {"validation": None if read.second is None else read.second.fitted}
         with warnings_as_notes(chose) as notes, redirect_stdout(sys.stderr):
             try:
-                fit_classifier(classifier, family, rows, more, split.testing)
+                fit_classifier(classifier, family, rows, more, read.testing)
             except StoppedError as error:
                 if error.limit is None:
                     raise
@@ -325,10 +330,10 @@ def _fitted(model: TableModel, split: _Split, rows: Dataset, chose: str) -> Any:
     return _with_notes(classifier.goal_report_, notes)
 
 
-def _judged(model: TableModel, read: Tables, split: _Split, held: Dataset) -> Any:
+def _judged(model: TableModel, read: Tables, held: Dataset) -> Any:
     """The report on rows held out."""
     small = []
-    for name, made in split.sets.items():
+    for name, made in read.sets.items():
         if not made.held.any():
             n, few, them = len(made.part.X), "and none could be held out", "them"
             if n == 1:
@@ -340,7 +345,7 @@ def _judged(model: TableModel, read: Tables, split: _Split, held: Dataset) -> An
         step("judging the rule on rows held out"),
         redirect_stdout(sys.stderr),
     ):
-        datasets = {name: made.judging or made.fitted for name, made in split.sets.items()}
+        datasets = {name: made.judging or made.fitted for name, made in read.sets.items()}
         found = model.classifier.evaluate(
             held.X, held.y, datasets=datasets, goal=read.meant, **sides(held)
         )
@@ -358,74 +363,61 @@ def _with_notes(report: Any, notes: Sequence[str]) -> Any:
     return replace(report, warnings=tuple(dict.fromkeys((*report.warnings, *notes))))
 
 
-@dataclass
-class _Split:
-    """The rows of all tables, in those to fit on and those held out."""
+def _split(asked: TableModel, read: Tables) -> Any:
+    """Check and split the rows as classifiers take them; the class that is positive."""
+    from setpoint.inputs import Deployed
 
-    first: HoldoutSplit
-    second: HoldoutSplit | None
-    sets: Mapping[str, HoldoutSplit]
-    testing: Dataset | None
-    classes: dict[str, int]
-    pos_label: Any
+    table, roles, choice, goal = read.table, read.roles, asked.choice, read.goal
+    looking = {c.name: "the rule" for c in roles.decides_on}
+    looking |= dict.fromkeys(roles.grouped, "`surrogate_groups`")
+    scores = None if roles.scores is None else roles.scores.name
+    # Where the goal is silent on the deployed model, the decisions are compared with it.
+    compared = asked.share_held_out > 0 or choice.family != "penalty"
+    baseline = asked.baseline if goal.needs.baseline or compared else None
+    reader = RowReader(
+        goal=goal, target=asked.target, columns=roles.columns, baseline=baseline, scores=scores,
+        threshold=asked.baseline_threshold, looking=looking,
+        metric_columns=roles.metric_columns,
+    )  # fmt: skip
+    whole = reader(table)
+    labels, read.classes = classes_in(whole.y, asked.target, table.name)
+    if (choice.trains or choice.measures) and len(labels) > 2:
+        does = "trains models" if choice.trains else "finds rules"
+        out = "leave out `solver`" if asked.metric is None else "and so is every `metric`"
+        raise InputError(
+            f"{table.name}: column {asked.target!r} holds {len(labels)} classes, and "
+            f"`solver={choice.solver}` {does} for two; {out}"
+        )
+    if isinstance(labels[0], str):
+        # Text of fixed width sorts several times faster than objects.
+        whole = replace(whole, y=np.asarray(whole.y).astype(str))
+    positive = label_of(asked.pos_label, labels, asked.target)
+    if positive is None:
+        check_positive(labels, goal, asked.target, table.name)
+    reader = replace(reader, classes=np.array(labels))
+    if baseline is not None and scores is None:
+        # A label that is not a class is refused with its line, before the read.
+        today = Deployed(labels_of(table, baseline, reader.classes, deployed=True))
+        whole = replace(whole, baseline=today)
+    if scores is not None and asked.baseline_threshold is not None:
+        check_threshold(whole.X[scores], asked.baseline_threshold, table.name)
 
-    @classmethod
-    def of(cls, asked: TableModel, read: Tables) -> _Split:
-        """The tables as classifiers take them, checked and split."""
-        from setpoint.inputs import Deployed
+    def named(argument: str, table: Table) -> Dataset:
+        try:
+            return reader(table)
+        except TableError as error:
+            raise InputError(f"`{argument}`: {error}") from error
 
-        table, roles, choice, goal = read.table, read.roles, asked.choice, read.goal
-        looking = {c.name: "the rule" for c in roles.decides_on}
-        looking |= dict.fromkeys(roles.grouped, "`surrogate_groups`")
-        scores = None if roles.scores is None else roles.scores.name
-        # Where the goal is silent on the deployed model, the decisions are compared with it.
-        compared = asked.share_held_out > 0 or choice.family != "penalty"
-        baseline = asked.baseline if goal.needs.baseline or compared else None
-        reader = RowReader(
-            goal=goal, target=asked.target, columns=roles.columns, baseline=baseline, scores=scores,
-            threshold=asked.baseline_threshold, looking=looking,
-            metric_columns=roles.metric_columns,
-        )  # fmt: skip
-        whole = reader(table)
-        labels, counts = classes_in(whole.y, asked.target, table.name)
-        if (choice.trains or choice.measures) and len(labels) > 2:
-            does = "trains models" if choice.trains else "finds rules"
-            out = "leave out `solver`" if asked.metric is None else "and so is every `metric`"
-            raise InputError(
-                f"{table.name}: column {asked.target!r} holds {len(labels)} classes, and "
-                f"`solver={choice.solver}` {does} for two; {out}"
-            )
-        if isinstance(labels[0], str):
-            # Text of fixed width sorts several times faster than objects.
-            whole = replace(whole, y=np.asarray(whole.y).astype(str))
-        positive = label_of(asked.pos_label, labels, asked.target)
-        if positive is None:
-            check_positive(labels, goal, asked.target, table.name)
-        reader = replace(reader, classes=np.array(labels))
-        if baseline is not None and scores is None:
-            # A label that is not a class is refused with its line, before the read.
-            today = Deployed(labels_of(table, baseline, reader.classes, deployed=True))
-            whole = replace(whole, baseline=today)
-        if scores is not None and asked.baseline_threshold is not None:
-            check_threshold(whole.X[scores], asked.baseline_threshold, table.name)
-
-        def named(argument: str, table: Table) -> Dataset:
-            try:
-                return reader(table)
-            except TableError as error:
-                raise InputError(f"`{argument}`: {error}") from error
-
-        second: HoldoutSplit | None = None
-        sets: Mapping[str, HoldoutSplit] = {}
-        if read.validation is None:
-            parts = {name: reader(other, name) for name, other in read.datasets.items()}
-            by = None if asked.test_by is None else table.frame[asked.test_by]
-            first, sets = hold_out(whole, parts, asked, table.name, by)
-        else:
-            apart = named("validation", read.validation)
-            first, second = hold_out_with(whole, apart, asked, read.validation.name)
-        testing = None if read.certify_on is None else named("certify_on", read.certify_on)
-        return cls(first, second, sets, testing, counts, positive)
+    if read.validation is None:
+        parts = {name: reader(other, name) for name, other in read.datasets.items()}
+        by = None if asked.test_by is None else table.frame[asked.test_by]
+        read.first, read.sets = hold_out(whole, parts, asked, table.name, by)
+    else:
+        apart = named("validation", read.validation)
+        read.first, read.second = hold_out_with(whole, apart, asked, read.validation.name)
+    if read.certify_on is not None:
+        read.testing = named("certify_on", read.certify_on)
+    return positive
 
 
 # --- From what was asked for to tables that were read and checked ---------------------------------
@@ -434,6 +426,7 @@ class _Split:
 def settle(asked: TableModel, validation: Any, certify_on: Any) -> Goal:
     """Check what was asked for before anything is read."""
     from setpoint.blackbox import BlackBox
+    from setpoint.tables.features import LEARNERS, learner_for
 
     asked.metric = asked.goal if isinstance(asked.goal, BlackBox) else None
     goal = as_goal(asked.goal)
@@ -450,7 +443,9 @@ def settle(asked: TableModel, validation: Any, certify_on: Any) -> Goal:
     _check(asked)
     with step("loading packages"):
         check_goal(goal, asked.choice)
-        _check_estimator(asked.choice.estimator)
+        estimator = asked.choice.estimator
+        if estimator is not None and estimator not in (AUTO, *LEARNERS):
+            learner_for(estimator)
     return goal
 
 
@@ -464,6 +459,8 @@ def read_tables(
     skip_unlabelled: bool = False,
 ) -> Tables:
     """Check what was asked for, and read the tables that it is asked of."""
+    from setpoint.tables.features import suspects
+
     named = dict(datasets or {})
     apart = {"validation": validation, "certify_on": certify_on}
     apart = {name: source for name, source in apart.items() if source is not None}
@@ -475,8 +472,14 @@ def read_tables(
     if skip_unlabelled:
         whole = labelled_rows(whole, asked.target)
     roles = find_roles(whole, goal, asked)
-    if asked.test_by is not None:
-        _check_test_by(whole, asked)
+    if (by := asked.test_by) is not None:
+        check_column("`test_by`", by, whole.names, whole.name)
+        refuse_target("test_by", [by], asked.target)
+        if whole.frame[by].dtype.kind != "M":
+            note(
+                f"the values of column {by!r} that are held out are drawn; for the last ones to "
+                "judge, write them as dates, such as 2024-12-31"
+            )
     if asked.baseline is not None and roles.scores is None and not goal.needs.baseline:
         looked = "is only compared with"
         if asked.choice.family == "penalty":
@@ -498,7 +501,9 @@ def read_tables(
         note_reading(used, roles.used)
     for name, why in roles.left_out.items():
         note(f"the model does not look at column {name!r}: {why}")
-    asked.cautions = noted_suspects(whole, asked.target, roles)
+    shown = [c.name for c in roles.features]
+    hidden = [name for name, why in roles.hidden.items() if why == "sensitive"]
+    asked.cautions = suspects(whole.frame, asked.target, shown, hidden)
     return Tables(
         whole, others, beside.get("validation"), beside.get("certify_on"), goal, meant, roles
     )
@@ -546,23 +551,3 @@ def _check(asked: TableModel) -> None:
 
     if asked.test_by is not None and asked.share_held_out == 0:
         raise InputError("`test_by` says which rows are held out, and `test_size=0` holds out none")
-
-
-def _check_estimator(name: str | None) -> None:
-    """Know before a table is read that there is no such estimator."""
-    from setpoint.tables.features import LEARNERS, learner_for
-
-    if name is not None and name not in (AUTO, *LEARNERS):
-        learner_for(name)
-
-
-def _check_test_by(table: Table, asked: TableModel) -> None:
-    """Refuse a column that is not there or is the target, and say how rows are held out."""
-    name = str(asked.test_by)
-    check_column("`test_by`", name, table.names, table.name)
-    refuse_target("test_by", [name], asked.target)
-    if table.frame[name].dtype.kind != "M":
-        note(
-            f"the values of column {name!r} that are held out are drawn; for the last ones to "
-            "judge, write them as dates, such as 2024-12-31"
-        )

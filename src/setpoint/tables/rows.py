@@ -7,7 +7,7 @@ import os
 import time
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -302,20 +302,12 @@ def value_named(text: str, values: Sequence[Any]) -> Any:
     (1, 1, None)
     """
     for value in values:
-        same = isinstance(value, bool) and text.lower() == str(value).lower()
-        if same or text == str(value):
+        if text == str(value) or (isinstance(value, bool) and text.lower() == str(value).lower()):
             return value
-    for value in values:
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and _is(text, value):
-            return value
+    with suppress(ValueError):
+        numbers = (v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool))
+        return next((v for v in numbers if v == float(text)), None)
     return None
-
-
-def _is(text: str, value: float) -> bool:
-    try:
-        return float(text) == value
-    except ValueError:
-        return False
 
 
 def classes_in(y: Any, target: str, name: str) -> tuple[list[Any], dict[str, int]]:

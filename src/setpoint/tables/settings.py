@@ -15,6 +15,8 @@ from setpoint.solvers import (
     SOLVERS,
     AugmentedLagrangian,
     Confidence,
+    ModelResponse,
+    SearchLimits,
     solvers_of,
 )
 
@@ -136,7 +138,11 @@ def choose_solver(
     for name in filter(given.__contains__, _TAKEN_BY):
         _check_taken(name, choice)
     if "surrogates" in given:
-        given["surrogates"] = _surrogates(given["surrogates"])
+        for name in given["surrogates"]:
+            if name not in SURROGATES:
+                near = nearest(name, SURROGATES)
+                raise InputError(f"`surrogates`: there is no {name!r} ({near})")
+        given["surrogates"] = list(dict.fromkeys(given["surrogates"]))
     if choice.trains:
         if estimator is not None:
             model = "it is a linear one" if choice.family == "ramp" else "`module` says which model"
@@ -149,7 +155,14 @@ def choose_solver(
             require_packages("`module=mlp`", "torch", "torch", "safetensors")
         if "checkpoint" in given:
             require_packages("`checkpoint`", "torch", "safetensors")
-    return SolverChoice(solver, None if choice.trains else choice.estimator, _parameters(given))
+    seconds, evaluations = given.pop("max_seconds", None), given.pop("evaluations", None)
+    apart = ("baseline_threshold", "validation", "surrogate_groups")
+    taken = {name: value for name, value in given.items() if name not in apart}
+    if "defer_label" in taken:
+        taken["response"] = ModelResponse(defer_label=taken.pop("defer_label"))
+    if (seconds, evaluations) != (None, None):
+        taken["limits"] = SearchLimits(seconds=seconds, evaluations=evaluations)
+    return SolverChoice(solver, None if choice.trains else choice.estimator, taken)
 
 
 def check_goal(goal: Goal, choice: SolverChoice) -> None:
@@ -186,30 +199,8 @@ def _check_taken(name: str, choice: SolverChoice) -> None:
     )
 
 
-def _parameters(given: dict[str, Any]) -> dict[str, Any]:
-    """What the classifier of the family takes of the settings."""
-    from setpoint.solvers import ModelResponse, SearchLimits
-
-    seconds, evaluations = given.pop("max_seconds", None), given.pop("evaluations", None)
-    apart = ("baseline_threshold", "validation", "surrogate_groups")
-    out = {name: value for name, value in given.items() if name not in apart}
-    if "defer_label" in out:
-        out["response"] = ModelResponse(defer_label=out.pop("defer_label"))
-    if (seconds, evaluations) != (None, None):
-        out["limits"] = SearchLimits(seconds=seconds, evaluations=evaluations)
-    return out
-
-
 def _solvers(takes: Sequence[str]) -> list[str]:
     return [name for one in takes for name in (solvers_of(one) if one in FAMILIES else (one,))]
-
-
-def _surrogates(values: Sequence[str]) -> list[str]:
-    """Names of losses, each once."""
-    for name in values:
-        if name not in SURROGATES:
-            raise InputError(f"`surrogates`: there is no {name!r} ({nearest(name, SURROGATES)})")
-    return list(dict.fromkeys(values))
 
 
 # --- What is to hold on new rows, as it was asked for ---------------------------------------------
