@@ -179,7 +179,6 @@ def test_a_model_from_a_file_needs_rows(fitted):
     ("given", "message"),
     [
         ({"X": [[1.0, 2.0, 3.0]]}, "`X` and `y` go together"),
-        ({"sample_weight": [1]}, "`sample_weight` belongs to rows"),
         ({"by": "age"}, "`by`: of the rows of fit"),
         ({"goal": "maximize recall.min(age)"}, "age"),
     ],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Perceptron, SGDClassifier
 
-from online.samples import Known, numbers, online, stream
+from online.samples import numbers, online, stream
 from setpoint import GoalError, OnlineFClassifier
 from thinning import over
 
@@ -41,11 +41,6 @@ OPTIONS = {
     "step of 0": ({"step": 0}, ValueError, "`step` is 'auto' or a number above 0, got 0"),
     "step of NaN": ({"step": np.nan}, ValueError, "`step` is 'auto' or a number above 0, got nan"),
     "step is true": ({"step": True}, ValueError, "`step` is 'auto' or a number above 0, got True"),
-    "step of another": (
-        {"step": 1.0, "learner": Known()},
-        ValueError,
-        "`step` is for the learners",
-    ),
     "window": (
         {"window": 0},
         ValueError,
@@ -85,11 +80,6 @@ OPTIONS = {
         {"constant_step": 1},
         ValueError,
         "`constant_step` is one of [False, True], got 1",
-    ),
-    "constant step of another": (
-        {"constant_step": True, "learner": Known()},
-        ValueError,
-        "`constant_step` is for the learn",
     ),
     "buffer": (
         {"buffer_size": 0},

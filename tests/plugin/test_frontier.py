@@ -77,8 +77,6 @@ def test_groups_of_a_constraint_that_is_added(data):
 def test_arguments_that_do_not_go_together(fitted, data):
     with pytest.raises(ValueError, match="`X` and `y` go together"):
         frontier(fitted, X=data[0])
-    with pytest.raises(ValueError, match="`sample_weight` belongs to rows"):
-        frontier(fitted, sample_weight=np.ones(4000))
     with pytest.raises(TypeError, match="takes a fitted classifier or Evidence, got list"):
         frontier([1, 2])
     evidence = fitted.evidence_

@@ -31,7 +31,8 @@ def no_training(request, monkeypatch):
         raise AssertionError("a model was trained before the input was checked")
 
     if "trains" not in request.fixturenames:
-        monkeypatch.setattr(classifier, "train", train)
+        monkeypatch.setattr(classifier, "AugmentedLagrangian", train)
+        monkeypatch.setattr(classifier, "MajorizeMinimize", train)
 
 
 @pytest.fixture
@@ -115,7 +116,6 @@ def test_solvers_refuse_wrong_parameters():
 @pytest.mark.parametrize(
     ("options", "error", "what"),
     [
-        ({"baseline_score_feature": True}, InputError, "and there is no baseline"),
         ({"start": "baseline"}, InputError, "`start='baseline'`.*no baseline"),
     ],
 )  # fmt: skip

@@ -185,11 +185,6 @@ def test_validation_samples_that_are_invalid(validation, error, text):
         adaptive(cv=None).fit(X, Y, validation=validation)
 
 
-def test_two_ways_to_hold_rows_out():
-    with pytest.raises(ValueError, match=r"`cv` holds rows of X out .* leave one out"):
-        adaptive(cv=3).fit(X, Y, validation=(V, VY))
-
-
 @pytest.mark.parametrize("cv", [0.0, 1.0, 1.5, -0.2, float("nan")])
 def test_shares_that_are_invalid(cv):
     with pytest.raises(ValueError, match="cv as a share lies between 0 and 1"):

@@ -169,18 +169,11 @@ def _state(x: Any) -> Any:
 # --- The base class of the families' classifiers --------------------------------------------------
 
 
-def require_rows(
-    what: str, X: Any, y: Any, beside: Mapping[str, Any], evidence: Evidence | None
-) -> None:
+def require_rows(what: str, X: Any, y: Any, evidence: Evidence | None) -> None:
     """Refuse to go on without rows, or with a part of them."""
     if (X is None) != (y is None):
         raise InputError(f"{what}: `X` and `y` go together")
-    if X is not None:
-        return
-    given = ", ".join(f"`{name}`" for name, value in beside.items() if value is not None)
-    if given:
-        raise InputError(f"{what}: {given} belongs to rows that `X` and `y` give")
-    if evidence is None:
+    if X is None and evidence is None:
         raise InputError(
             f"{what}: the rows that the rule was found on are not available (copies and model "
             "files do not hold them): give X and y"
@@ -502,12 +495,7 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         goals += [] if other_goal is None else [as_goal(other_goal)]
         names, both = names_of(by), joined(*goals)
         evidence = getattr(self, "evidence_", None)
-        require_rows("explore", X, y, given, evidence)
-        if evidence is not None and check is not None:
-            raise InputError(
-                "`check`: the rows of fit are there to choose on, and X and y are those of the "
-                "check; leave it out"
-            )
+        require_rows("explore", X, y, evidence)
         rule, warnings = self.rule_, cautions(both)
         check_curve(both, len(self.classes_), rule.value_columns, self._defers)
         if rule.score_columns is not None:
@@ -562,7 +550,7 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         check_is_fitted(self)
         wanted, _ = vary_of(self._goal() if goal is None else as_goal(goal), vary)
         evidence = getattr(self, "evidence_", None)
-        require_rows("frontier", X, y, rows, evidence)
+        require_rows("frontier", X, y, evidence)
         if X is not None:
             evidence = self._evidence(wanted, X, y, **rows)
         assert evidence is not None
@@ -667,6 +655,7 @@ def _learner_versions(estimator: Any) -> dict[str, str]:
     names = {kind.__module__.partition(".")[0] for kind in kinds}
     out: dict[str, str] = {}
     for name in sorted(names - {*_OWN_PACKAGES, *sys.stdlib_module_names}):
+        found: Any = None
         try:
             found = version(name)
         except PackageNotFoundError:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import _num_samples, validate_data
 
 from setpoint.array_types import Floats
 from setpoint.counts import Codebook
-from setpoint.errors import InputError, InputTypeError, quoted, warn_caller
+from setpoint.errors import InputError, InputTypeError, warn_caller
 from setpoint.goals import EVERYWHERE, Goal, Label, Metric, as_goal, require_rows_alone
 from setpoint.inputs import (
     ClassOrder,
@@ -202,11 +202,6 @@ def _check_own(given: Any) -> None:
             raise InputError(
                 f"`solver={solver!r}` needs posteriors, and {name} has no predict_proba; "
                 "`solver='sketch'` takes any score"
-            )
-    for name, default in (("step", "auto"), ("constant_step", False)):
-        if getattr(given, name) != default:
-            raise InputError(
-                f"{quoted(name)} is for the learners of this library; your own has its own step"
             )
 
 

@@ -352,13 +352,11 @@ def score_feature(
 ) -> ScoreFeature | None:
     """The deployed model's score as a feature, where it is available at prediction."""
     if wanted is False or deployed is None or not deployed.scores_last:
-        if wanted is True:
+        if wanted is True and deployed is not None:
             raise InputError(
                 "`baseline_score_feature=True` needs scores of the deployed model at prediction "
                 "too: pass as baseline the model (with decision_function or predict_proba), or "
                 "the column of X that holds its scores, Deployed('column', threshold=...)"
-                if deployed is not None
-                else "`baseline_score_feature=True`, and there is no baseline"
             )
         return None
     raw = deployed.scores(X, positive)

@@ -339,11 +339,6 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
                 "Dataset with y"
             )
         check_length(held.y, int(_num_samples(held.X)), "validation: y")
-        if self.cv is not None:
-            raise InputError(
-                "`cv` holds rows of X out for the metric, and `validation` gives it rows of its "
-                "own: leave one out"
-            )
 
     def _linear(self, name: str) -> Floats:
         parameters = super()._linear(name)
