@@ -76,7 +76,7 @@ def test_linear_module_is_near_what_all_rows_at_once_give():
 
 def test_patience_ends_a_stage():
     plan = trained(solver="cross-entropy", max_epochs=500, patience=2)
-    assert plan.pool.n_offered < 100
+    assert plan.pool.limits.calls < 100
 
 
 def test_tick_ends_the_training_and_the_best_stays():
@@ -202,7 +202,7 @@ def test_module_that_squeezes():
     X, y = ring(129)
     plan = plan_of(X, y, solver="cross-entropy", max_epochs=1)
     train_network(plan, lambda d: Squeezing(d, 1))
-    assert plan.pool.n_offered == 2
+    assert plan.pool.limits.calls == 2
 
 
 def test_double_precision():

@@ -69,15 +69,7 @@ from setpoint.report import (
     with_deployed,
     with_searched_bounds,
 )
-from setpoint.search import (
-    Found,
-    Frontier,
-    Randomized,
-    TracePoint,
-    Vary,
-    frontier_exact,
-    vary_of,
-)
+from setpoint.search import Found, Frontier, Randomized, TracePoint, Vary, frontier_exact, vary_of
 from setpoint.solvers import Confidence, SearchLimits, Settings, Solver, solver_of
 
 # --- Fingerprints of fitted models ----------------------------------------------------------------

@@ -16,14 +16,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.array_types import Bools, Floats
 from setpoint.counts import Column, side_by_side
-from setpoint.errors import (
-    GoalError,
-    InputError,
-    InputTypeError,
-    listed,
-    nearest,
-    warn_caller,
-)
+from setpoint.errors import GoalError, InputError, InputTypeError, listed, nearest, warn_caller
 from setpoint.goals import Goal
 from setpoint.inputs import (
     ClassOrder,

@@ -20,14 +20,7 @@ from setpoint.blackbox import BlackBox, blackbox_of
 from setpoint.counts import Counted, Evidence
 from setpoint.errors import InputError, listed, nearest, quoted, warn_caller
 from setpoint.goals import Goal, as_goal
-from setpoint.guarantees import (
-    Certification,
-    Promise,
-    Unshown,
-    certified,
-    check_enough,
-    tests_on,
-)
+from setpoint.guarantees import Certification, Promise, Unshown, certified, check_enough, tests_on
 from setpoint.inputs import (
     CheckedData,
     CheckedTable,
