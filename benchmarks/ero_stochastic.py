@@ -27,8 +27,7 @@ from setpoint import ExactPenaltyClassifier, Goal
 from setpoint.estimators.modules import build, needed
 from setpoint.inputs import CheckedTable, two_classes
 from setpoint.penalty import GoalLoss
-from setpoint.penalty.classifier import prepare
-from setpoint.penalty.classifier import train_network
+from setpoint.penalty.classifier import prepare, train_network
 from setpoint.penalty.selection import Pool, TrainingPlan
 from setpoint.penalty.solvers import train_linear
 from setpoint.search import Limits

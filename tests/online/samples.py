@@ -53,7 +53,7 @@ def numbers(clf):
 def fingerprint(clf):
     """All that it keeps: its numbers, rows that wait, names of features and labels."""
     kept = clf.engine_.waiting
-    waiting = [(i, _content(x), decided) for i, (x, decided) in kept._rows.items()]
+    waiting = [(i, _content(x), decided) for i, (x, decided) in kept.rows.items()]
     gone = list(kept._gone.items())
     names = getattr(clf, "feature_names_in_", np.array([])).tolist()
     rest = (kept.n_expired, gone, clf.n_features_in_, names, clf.classes_.tolist())

@@ -49,7 +49,7 @@ def outcome(plan):
         )
         for name, c in plan.pool.best.items()
     }
-    return best, [t[:4] for t in plan.pool.limits.trace], plan.pool.n_offered, plan.notes
+    return best, [t[:4] for t in plan.pool.limits.trace], plan.pool.limits.calls, plan.notes
 
 
 class Enough(Exception):

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from penalty.networks import Enough, after, outcome, plan_of, ring
 from setpoint.estimators import modules
-from setpoint.penalty import network
+from setpoint.penalty import classifier
 from setpoint.penalty.classifier import train_network
 from setpoint.penalty.problem import best_cut
 from setpoint.penalty.selection import TrainingRows
@@ -76,7 +76,7 @@ def test_linear_module_is_near_what_all_rows_at_once_give():
 
 def test_patience_ends_a_stage():
     plan = trained(solver="cross-entropy", max_epochs=500, patience=2)
-    assert plan.pool.n_offered < 100
+    assert plan.pool.limits.calls < 100
 
 
 def test_tick_ends_the_training_and_the_best_stays():
@@ -138,14 +138,14 @@ def test_many_rows_are_looked_at_in_part(monkeypatch):
     assert y.sum() < 50
     plan = plan_of(X, y, solver="portfolio", max_epochs=4, refresh_every=3)
     seen = []
-    refresh = network._NetworkDescent.seen
+    refresh = classifier._NetworkDescent.seen
 
     def spied(self, rows):
         out = refresh(self, rows)
         seen.append((self.stage.name, len(out.scores), int(out.positive.sum())))
         return out
 
-    monkeypatch.setattr(network._NetworkDescent, "seen", spied)
+    monkeypatch.setattr(classifier._NetworkDescent, "seen", spied)
     train_network(plan, "mlp")
     assert not plan.notes
     all_rows = {n for name, n, _ in seen if name == "exact penalty, s by Adam"}
@@ -202,7 +202,7 @@ def test_module_that_squeezes():
     X, y = ring(129)
     plan = plan_of(X, y, solver="cross-entropy", max_epochs=1)
     train_network(plan, lambda d: Squeezing(d, 1))
-    assert plan.pool.n_offered == 2
+    assert plan.pool.limits.calls == 2
 
 
 def test_double_precision():

@@ -109,7 +109,7 @@ def test_score_is_that_of_scikit_learn(text, of_sklearn):
 @taken
 def test_slacks_are_violations_with_a_sign(text):
     goal = of(text)
-    assert len(goal.slacks(1.0, 1.0)) == goal.n_constraints == len(goal.goal.constraints)
+    assert len(goal.slacks(1.0, 1.0)) == len(goal.program.constraints) == len(goal.goal.constraints)
     for A, B in inner():
         worst = max([0.0, *(-slack for slack in goal.slacks(A, B))])
         assert goal.violation(A, B) == pytest.approx(worst, abs=1e-12)
@@ -134,7 +134,7 @@ def test_slopes_are_derivatives(text):
     for A, B in inner():
         if "min" in text and abs(A / P - (1 - B / N)) < 1e-3:
             continue  # a kink
-        for i in [None, *range(goal.n_constraints)]:
+        for i in [None, *range(len(goal.program.constraints))]:
 
             def value(A, B, i=i):
                 return float(goal.score(A, B)) if i is None else goal.slacks(A, B)[i]
@@ -150,7 +150,7 @@ def test_slopes_are_finite_and_gain_everywhere(text):
     goal = of(text)
     for A in (0.0, 1e-12, 1.0, P):
         for B in (0.0, 1e-12, 1.0, N):
-            for i in [None, *range(goal.n_constraints)]:
+            for i in [None, *range(len(goal.program.constraints))]:
                 assert np.isfinite(goal.slopes(A, B, i)).all()
 
 
@@ -275,7 +275,7 @@ def test_other_totals_are_another_goal(text):
         A, B = np.meshgrid(totals[1] * np.linspace(0, 1, 9), totals[0] * np.linspace(0, 1, 9))
         np.testing.assert_allclose(one.score(A, B), other.score(A, B), atol=1e-11)
         np.testing.assert_allclose(one.violation(A, B), other.violation(A, B), atol=1e-11)
-        for i in [None, *range(one.n_constraints)]:
+        for i in [None, *range(len(one.program.constraints))]:
             np.testing.assert_allclose(
                 one.slopes(2.5, 7.5, i), other.slopes(2.5, 7.5, i), rtol=1e-9, atol=1e-12
             )

@@ -5,12 +5,7 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.estimators.base import (
-        GoalClassifier,
-        SearchParameters,
-        atomic_fit,
-        fingerprint,
-    )
+    from setpoint.estimators.base import GoalClassifier, SearchParameters, atomic_fit, fingerprint
     from setpoint.estimators.by_rule import UnknownGroupWarning, check_at_most
     from setpoint.estimators.explanation import ExplainedRow, Explanation
     from setpoint.estimators.linear_rule import (
@@ -49,12 +44,7 @@ if TYPE_CHECKING:
         save_model,
         skops_io,
     )
-    from setpoint.estimators.planning import (
-        Needed,
-        RowsNeeded,
-        rows_needed,
-        weights_for_prior,
-    )
+    from setpoint.estimators.planning import Needed, RowsNeeded, rows_needed, weights_for_prior
     from setpoint.estimators.scorer import (
         evaluate,
         goal_scorer,

@@ -654,6 +654,7 @@ def _learner_versions(estimator: Any) -> dict[str, str]:
     names = {kind.__module__.partition(".")[0] for kind in kinds}
     out: dict[str, str] = {}
     for name in sorted(names - {*_OWN_PACKAGES, *sys.stdlib_module_names}):
+        found: Any = None
         try:
             found = version(name)
         except PackageNotFoundError:

@@ -16,14 +16,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.array_types import Bools, Floats
 from setpoint.counts import Column, side_by_side
-from setpoint.errors import (
-    GoalError,
-    InputError,
-    InputTypeError,
-    listed,
-    nearest,
-    warn_caller,
-)
+from setpoint.errors import GoalError, InputError, InputTypeError, listed, nearest, warn_caller
 from setpoint.goals import Goal
 from setpoint.inputs import (
     ClassOrder,
@@ -214,10 +207,8 @@ class DecidesByRule(ClassifierMixin, BaseEstimator):
         known = self.classes_[np.array(self._classes.order)]
         if not self._defers:
             return np.asarray(known[codes])
-        label, text = self._answers.defer_label, known.dtype.kind == "U"
-        same = (text and isinstance(label, str)) or (
-            known.dtype.kind in "iuf" and not isinstance(label, str)
-        )
+        label = self._answers.defer_label
+        same = known.dtype.kind in ("U" if isinstance(label, str) else "iuf")
         answers = np.append(known, label) if same else np.array([*known.tolist(), label], object)
         return np.asarray(answers[codes])
 

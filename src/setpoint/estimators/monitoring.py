@@ -443,15 +443,12 @@ class Monitor:
         """
         if data.get("format") != FORMAT or "wealth" not in data:
             raise InputError(f"a state of a Monitor of format {FORMAT} is read here")
-        own = self.to_dict()
-        for name, what in (
-            ("goal", "goal"), ("classes", "classes"), ("strata", "groups"), ("alpha", "alpha"),
-            ("restart", "`restart`"), ("model", "model"),
-        ):  # fmt: skip
-            if data.get(name) != own[name]:
+        own, words = self.to_dict(), {"strata": "groups", "restart": "`restart`"}
+        for name in ("goal", "classes", "strata", "alpha", "restart", "model"):
+            given, what = data.get(name), words.get(name, name)
+            if given != own[name]:
                 raise InputError(
-                    f"the state is of another {what}: {data.get(name)!r}, and here it is "
-                    f"{own[name]!r}"
+                    f"the state is of another {what}: {given!r}, and here it is {own[name]!r}"
                 )
         state = {}
         for f in fields(self._wealth):

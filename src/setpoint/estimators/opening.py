@@ -79,19 +79,15 @@ def check_ranges(
     known = sorted({name for columns in counts_by.values() for name in columns})
     for name, (low, high) in (settings.ranges or {}).items():
         if name not in known:
-            raise InputError(
-                f"`ranges`: the goal counts no rows by a column {name!r} ({nearest(name, known)})"
-            )
-        for dataset, table in tables.items():
-            columns = counts_by.get(dataset, {})
-            if name not in columns:
-                continue
-            if columns[name] and low < 0.0:
+            near = nearest(name, known)
+            raise InputError(f"`ranges`: the goal counts no rows by a column {name!r} ({near})")
+        for dataset in (d for d in tables if name in counts_by.get(d, {})):
+            if counts_by[dataset][name] and low < 0.0:
                 raise InputError(
                     f"`ranges`: {name!r} weighs rows, and a weight is 0 or more: its range begins "
                     f"at 0 or above, got {low:g}"
                 )
-            values = np.asarray(table.columns[name].values, float)
+            values = np.asarray(tables[dataset].columns[name].values, float)
             outside = np.flatnonzero((values < low) | (values > high))
             if len(outside):
                 rows = where or ("" if dataset is None else f"`datasets[{dataset!r}]`: ")
@@ -255,26 +251,20 @@ def with_certifying_rows(
     data: FitData, classifier: GoalClassifier, decide_on: DecideOn, certify_on: Any
 ) -> FitData:
     """The data with what is promised and the rows that certify, drawn from it or given."""
-    settings = promised(data.goal, classifier.confidence)
+    settings, why = promised(data.goal, classifier.confidence), ""
     if settings is None:
-        if certify_on is not None:
-            raise InputError(
-                "`certify_on` holds rows that certify, and nothing is to be certified: say how "
-                "confidently (`confidence=0.95`)"
-            )
-        return data
-    check_ranges(settings, data.goal, data.judged.tables)
-    promise = guarantees.Promise.of(link(data.goal, data.judged.rows.codebook), settings)
-    data, tests = replace(data, promised=settings), guarantees.tests_on(promise, data.judged.rows)
-    if settings.guarantee == "approximate":
-        if certify_on is not None:
-            raise InputError(
-                "`certify_on` holds rows that certify, and `guarantee='approximate'` certifies "
-                "nothing"
-            )
-        return data
-    if certify_on is None and classifier._fits_nothing:
-        return data  # split once there are scores
+        why = "nothing is to be certified: say how confidently (`confidence=0.95`)"
+    elif settings.guarantee == "approximate":
+        why = "`guarantee='approximate'` certifies nothing"
+    if settings is not None:
+        check_ranges(settings, data.goal, data.judged.tables)
+        promise = guarantees.Promise.of(link(data.goal, data.judged.rows.codebook), settings)
+        data = replace(data, promised=settings)
+        tests = guarantees.tests_on(promise, data.judged.rows)
+    if why and certify_on is not None:
+        raise InputError(f"`certify_on` holds rows that certify, and {why}")
+    if settings is None or why or (certify_on is None and classifier._fits_nothing):
+        return data  # where no model is fitted it is split once there are scores
     if certify_on is None:
         share = guarantees.check_enough(tests, data.judged.rows, settings, _SET_APART)
         return set_apart(data, share, data.key)
@@ -297,21 +287,16 @@ def _certifying(
     first = as_datasets({_CERTIFY: sets[None]})[_CERTIFY]
     others = as_datasets({name: rows for name, rows in sets.items() if name is not None})
     rows = given_rows(classifier, data.goal, *_parts(first), others)
-    where = f"{_CERTIFY}: y"
-    judged = CheckedData.check(data.goal, data.classes, rows, decide_on, where)
-    key = rows_key(content_of(first.X), judged.kinds(None))
-    if key == rows_key(content_of(data.X), data.judged.kinds(None)):
-        raise InputError(
-            "`certify_on`: these are the rows of the fit; rows that certify take no part in "
-            "anything else"
-        )
+    judged = CheckedData.check(data.goal, data.classes, rows, decide_on, f"{_CERTIFY}: y")
+    key, why = rows_key(content_of(first.X), judged.kinds(None)), ""
     digest = RowDigest.of(data.X, column_names(data.X), data.weight, data.true)
     seen = 0.0 if digest is None else digest.share_of(first.X)
-    if seen > 0.0:
-        raise InputError(
-            f"`certify_on`: {100 * seen:.3g} % of its rows are among those of the fit; rows that "
-            "certify take no part in anything else"
-        )
+    if key == rows_key(content_of(data.X), data.judged.kinds(None)):
+        why = "these are the rows of the fit"
+    elif seen > 0.0:
+        why = f"{100 * seen:.3g} % of its rows are among those of the fit"
+    if why:
+        raise InputError(f"`certify_on`: {why}; rows that certify take no part in anything else")
     assert data.promised is not None
     check_ranges(data.promised, data.goal, judged.tables, f"`{_CERTIFY}`: ")
     judged = replace(judged, codebook=data.judged.rows.codebook)
@@ -342,12 +327,13 @@ def given_rows(
     rows: dict[str | None, GivenRows] = {
         None: GivenRows(int(_num_samples(X)), y, sample_weight, columns, first, X)
     }
+    lasting = deployed if deployed is not None and deployed.lasts else None
     for name, d in (datasets or {}).items():
         own, model = d.sensitive_features, Deployed.of(d.baseline)
         if own is None and _has(d.X, classifier.sensitive_features):
             own = classifier.sensitive_features
-        if model is None and name in goal.needs.baseline and deployed is not None:
-            model = deployed if deployed.lasts else None
+        if model is None and name in goal.needs.baseline:
+            model = lasting
         rows[name] = GivenRows(int(_num_samples(d.X)), d.y, d.sample_weight, own, model, d.X)
     return rows
 

@@ -91,19 +91,16 @@ def open_archive(source: BinaryIO, path: FilePath) -> zipfile.ZipFile:
         archive = zipfile.ZipFile(source)
     except (zipfile.BadZipFile, NotImplementedError, struct.error, OverflowError):
         raise ModelFileError(f"{path} is not a model file, or was cut short") from None
-    for name, times in Counter(archive.namelist()).items():
-        if times > 1:
-            raise ModelFileError(f"{path} is not a model file: it holds {times} members {name!r}")
+    why = [f"it holds {n} members {x!r}" for x, n in Counter(archive.namelist()).items() if n > 1]
     for info in archive.infolist():
+        member, method = f"its member {info.filename!r} is", info.compress_type
         if info.flag_bits & 1:
-            raise ModelFileError(
-                f"{path} is not a model file: its member {info.filename!r} is encrypted"
-            )
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ModelFileError(
-                f"{path} is not a model file: its member {info.filename!r} is compressed by method "
-                f"{info.compress_type}; model files are stored, or compressed by deflate"
-            )
+            why.append(f"{member} encrypted")
+        if method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            what = "model files are stored, or compressed by deflate"
+            why.append(f"{member} compressed by method {method}; {what}")
+    if why:
+        raise ModelFileError(f"{path} is not a model file: {why[0]}")
     return archive
 
 
@@ -258,14 +255,13 @@ def facts_in(archive: zipfile.ZipFile, path: str | os.PathLike[str]) -> dict[str
             f"{path} is not a model file: its {FACTS} takes {as_size(info.file_size)}, "
             f"{as_size(_LONGEST)} are allowed"
         )
+    text = read_member(archive, info, path)
     try:
-        found = json.loads(read_member(archive, info, path))
+        found = json.loads(text)
         written = found["format"]
         if not isinstance(written, int) or isinstance(written, bool):
             raise KeyError("format")
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        if isinstance(error, ModelFileError):
-            raise
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise ModelFileError(
             f"{path} is damaged: its {FACTS} is not what setpoint writes"
         ) from None

@@ -60,14 +60,14 @@ def stated_tables(rates: Mapping[str, Any], goal: Goal) -> list[Confusion]:
             "say nothing; pass `y_true` and `y_pred` of a pilot"
         )
     columns = set(goal.needs.columns.get(None, {}))
-    grouped = {name: isinstance(value, Mapping) for name, value in rates.items()}
-    if columns and not (rates and all(grouped.values())):
+    grouped = [isinstance(value, Mapping) for value in rates.values()]
+    if columns and not (rates and all(grouped)):
         column = min(columns)
         raise InputError(
             f"`rates`: the goal names the column {column!r}, so each group has its own "
             f"rates and its share of the rows, under '{column}=a', '{column}=b' and so on"
         )
-    if any(grouped.values()) and not columns:
+    if any(grouped) and not columns:
         raise InputError("`rates`: the goal names no column, so there are no groups to state")
     if not columns:
         return [_confusion((Stratum(),), [t]) for t in _tables(rates, "`rates`")]
@@ -221,10 +221,8 @@ class Needed:
     def __str__(self) -> str:
         value, bound = f"{self.value:.4g}", f"{self.bound:.4g}"
         if self.rows is None:
-            return (
-                f"{self.text}: at {value} it is not met with anything to spare, and no number of "
-                "rows certifies it"
-            )
+            lacking = f"at {value} it is not met with anything to spare"
+            return f"{self.text}: {lacking}, and no number of rows certifies it"
         out = f"{self.text}: {self.rows:,} rows, if it is {value} in truth"
         if self.trials is not None and self.share is not None:
             out += f" ({self.trials:,} that the test counts, {percent(self.share)} of all)"
@@ -465,10 +463,9 @@ def rows_needed(
             )
     found = tuple(
         Needed(
-            str(plan.written), plan.value, plan.bound, plan.rows(power), plan.trials(power),
-            plan.trial_share, None if plan.fewest is None else plan.fewest.rows, plan.is_exact,
-        )
-        for plan in plans
+            str(p.written), p.value, p.bound, p.rows(power), p.trials(power), p.trial_share,
+            None if p.fewest is None else p.fewest.rows, p.is_exact,
+        ) for p in plans
     )  # fmt: skip
     out = RowsNeeded(str(goal), confidence, power, rows_of(plans, power), found)
     confidences = tuple(sorted({*CONFIDENCES, confidence}))

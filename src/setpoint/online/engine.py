@@ -300,16 +300,16 @@ class Waiting:
 
     def __init__(self, size: int) -> None:
         self.size, self.n_expired = size, 0
-        self._rows: dict[Hashable, tuple[Any, int]] = {}
+        self.rows: dict[Hashable, tuple[Any, int]] = {}
         # The last ids that left, so that messages can tell why one is not waiting.
         self._gone: dict[Hashable, str] = {}
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.rows)
 
     def check_new(self, ids: Sequence[Hashable]) -> None:
         """Refuse ids that are waiting already or come twice."""
-        again = [i for i in ids if i in self._rows]
+        again = [i for i in ids if i in self.rows]
         if again:
             raise InputError(f"`ids`: {some(again)} were predicted already and wait for labels")
         _check_once(ids)
@@ -317,10 +317,10 @@ class Waiting:
     def add(self, ids: Sequence[Hashable], rows: Sequence[Any], decided: Codes) -> None:
         """Keep rows as they were decided; what is too much expires."""
         for i, row in zip(ids, zip(rows, decided.tolist(), strict=True), strict=True):
-            self._rows[i] = row
+            self.rows[i] = row
             self._gone.pop(i, None)
-        while len(self._rows) > self.size:
-            self.leave(next(iter(self._rows)), "expired")
+        while len(self.rows) > self.size:
+            self.leave(next(iter(self.rows)), "expired")
             self.n_expired += 1
 
     def check_there(self, ids: Sequence[Hashable]) -> list[int]:
@@ -329,7 +329,7 @@ class Waiting:
         learnt = [i for i in ids if self._gone.get(i) == "learnt"]
         if learnt:
             raise InputError(f"`ids`: {some(learnt)} were learnt already; nothing was learnt now")
-        unknown = [i for i in ids if i not in self._rows and i not in self._gone]
+        unknown = [i for i in ids if i not in self.rows and i not in self._gone]
         if unknown:
             raise InputError(
                 f"`ids`: {some(unknown)} were never predicted, or left the buffer of {self.size} "
@@ -342,15 +342,11 @@ class Waiting:
                 "these were not learnt. `buffer_size` keeps more",
                 ExpiredWarning,
             )
-        return [k for k, i in enumerate(ids) if i in self._rows]
-
-    def row(self, i: Hashable) -> tuple[Any, int]:
-        """A row that waits, and what was decided of it."""
-        return self._rows[i]
+        return [k for k, i in enumerate(ids) if i in self.rows]
 
     def leave(self, i: Hashable, why: str = "learnt") -> None:
         """Its label was learnt, or it expired."""
-        del self._rows[i]
+        del self.rows[i]
         self._gone[i] = why
         while len(self._gone) > 2 * self.size:
             del self._gone[next(iter(self._gone))]
@@ -358,7 +354,7 @@ class Waiting:
     def __getstate__(self) -> dict[str, Any]:
         """Rows of one kind as one matrix: by itself each would take a file in a model file."""
         state = vars(self).copy()
-        rows, gone = state.pop("_rows"), state.pop("_gone")
+        rows, gone = state.pop("rows"), state.pop("_gone")
         kept, decided = [x for x, _ in rows.values()], [code for _, code in rows.values()]
         state |= {"ids": list(rows), "decided": np.array(decided, np.int8), "rows": _stacked(kept)}
         return state | {"gone": list(gone), "why": list(gone.values())}
@@ -369,7 +365,7 @@ class Waiting:
         if isinstance(rows, tuple):
             rows = sparse.csr_matrix(*rows)
         rows = rows if isinstance(rows, list) else rows_of(rows)
-        self._rows = dict(zip(rest.pop("ids"), zip(rows, decided, strict=True), strict=True))
+        self.rows = dict(zip(rest.pop("ids"), zip(rows, decided, strict=True), strict=True))
         self._gone = dict(zip(rest.pop("gone"), rest.pop("why"), strict=True))
         vars(self).update(rest)
 
@@ -483,7 +479,7 @@ class Engine:
     def learn(self, ids: Sequence[Hashable], y: Codes, weight: Floats | None) -> None:
         """Learn rows that were decided before, one by one."""
         for i, name in enumerate(ids):
-            X, decided = self.waiting.row(name)
+            X, decided = self.waiting.rows[name]
             row, known = slice(i, i + 1), np.array([decided], np.int8)
             w = None if weight is None else weight[row]
             self._run(X, y[row], w, np.zeros((1, 2)), known, at.SCORE | at.LEARN)

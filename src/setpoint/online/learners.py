@@ -44,37 +44,23 @@ def inner_sums(function: F) -> F:
 
 
 # ------------------------------------------------------------------ what to do with a row
-SCORE: Final = 1
-DECIDE: Final = 2
-LEARN: Final = 4
+SCORE, DECIDE, LEARN = 1, 2, 4
 
 # ------------------------------------------------------------------ learners
-SGD: Final = 0
-ADAGRAD: Final = 1
-NAG: Final = 2
+SGD, ADAGRAD, NAG = range(3)
 """From ADAGRAD on steps are divided by the root of the sum of squared gradients."""
 
 # ------------------------------------------------------------------ solvers
-SKETCH: Final = 0
-FOFO: Final = 1
-OFO: Final = 2
-OFO_RB: Final = 3
-HALF: Final = 4
+SKETCH, FOFO, OFO, OFO_RB, HALF = range(5)
 
 # ------------------------------------------------------------------ weights, (7, d + 1)
 # The last column is the intercept's.
-WEIGHT: Final = 0
-LAG: Final = 1
-"""Weights minus this over the record's `averaged` are the averaged weights."""
-SQUARES: Final = 2
-"""Sums of squared gradients, in units of the largest distance."""
-INVERSE: Final = 3
-"""One over the largest distance of the feature from its centre; 1 without normalisation."""
-CENTRE: Final = 4
-"""What is taken off the feature; 0 where nothing is."""
-TOTAL: Final = 5
-PRESENT: Final = 6
-"""Sums over the first rows, and in how many of them the feature was not zero."""
+# LAG: weights minus this over the record's `averaged` are the averaged weights.
+# SQUARES: sums of squared gradients, in units of the largest distance.
+# INVERSE: one over the largest distance of the feature from its centre; 1 without normalisation.
+# CENTRE: what is taken off the feature; 0 where nothing is.
+# TOTAL and PRESENT: sums over the first rows, and in how many of them it was not zero.
+WEIGHT, LAG, SQUARES, INVERSE, CENTRE, TOTAL, PRESENT = range(7)
 
 LARGEST: Final = 1e100
 """Without normalisation: larger values would end in infinite weights."""
@@ -83,26 +69,17 @@ UNSEEN: Final = 1e100
 """INVERSE of a feature that was always zero, or so small that it may as well be."""
 
 # ------------------------------------------------------------------ tables of the tally
-WEIGHT_OF_ROWS: Final = 0
-SQUARED_WEIGHT: Final = 1
-NUMBER_OF_ROWS: Final = 2
-WEIGHT_IN_WINDOW: Final = 3
+WEIGHT_OF_ROWS, SQUARED_WEIGHT, NUMBER_OF_ROWS, WEIGHT_IN_WINDOW = range(4)
 
 # ------------------------------------------------------------------ rows of the bins
 BINS: Final = 512
-RULE_NEGATIVE: Final = 0
-RULE_POSITIVE: Final = 1
-"""What the rule goes by: weighted by the square of the row's number, or the window's rows."""
-NEGATIVE: Final = 2
-POSITIVE: Final = 3
-EXPECTED: Final = 4
-"""Weight of all rows by class, and the sum of their posteriors."""
+RULE_NEGATIVE, RULE_POSITIVE, NEGATIVE, POSITIVE, EXPECTED = range(5)
+"""What the rule goes by: weighted by the square of the row's number, or the window's rows; weight
+of all rows by class, and the sum of their posteriors."""
 
 # ------------------------------------------------------------------ the last rows, (rows, 3)
-RING_BIN: Final = 0
-RING_CODE: Final = 1
-"""2 y + decided."""
-RING_WEIGHT: Final = 2
+RING_BIN, RING_CODE, RING_WEIGHT = range(3)
+"""The code: 2 y + decided."""
 
 STATE: Final = np.dtype(
     [

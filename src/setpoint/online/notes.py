@@ -150,16 +150,12 @@ def stream_report(engine: Engine) -> GoalReport:
 
 
 def _confusion(engine: Engine) -> Confusion:
-    tally = engine.state.tally
-    zero = np.zeros((1, 1, 2))
-    numbers = tally[at.NUMBER_OF_ROWS].sum(axis=1)
-    return Confusion(
-        Codebook.of(engine.labels),
-        np.concatenate([tally[None, at.WEIGHT_OF_ROWS], zero], axis=1),
-        np.concatenate([tally[None, at.SQUARED_WEIGHT], zero], axis=1)[None, None],
-        np.append(numbers, 0.0).astype(np.int64)[None],
-        np.append(engine.state.record["smallest"], np.inf)[None],
-    )
+    tally = engine.state.tally[[at.WEIGHT_OF_ROWS, at.SQUARED_WEIGHT], None]
+    counts, squares = np.append(tally, np.zeros((2, 1, 1, 2)), axis=2)
+    numbers = np.append(engine.state.tally[at.NUMBER_OF_ROWS].sum(axis=1), 0.0).astype(np.int64)
+    smallest = np.append(engine.state.record["smallest"], np.inf)
+    codebook = Codebook.of(engine.labels)
+    return Confusion(codebook, counts, squares[None, None], numbers[None], smallest[None])
 
 
 def _calibration(engine: Engine) -> tuple[float | None, float | None, float | None]:

@@ -38,8 +38,6 @@ Columns = NDArray[np.int32]
 _FEW = 32
 """Features that there is room for at first."""
 
-_SETTINGS = ("solver", "learner", "step", "window", "constant_step", "n")
-
 _CODES = np.array([[0], [1]], np.int8)
 
 
@@ -105,12 +103,6 @@ class OnlineF(base.Classifier):
         self.classes = classes
         self.pos_label = pos_label
         self.settings = settings
-        for name in settings:
-            if name not in _SETTINGS:
-                raise InputTypeError(
-                    f"beside goal, classes and `pos_label` OnlineF takes {', '.join(_SETTINGS)}, "
-                    f"got {name}"
-                )
         given = OnlineFClassifier(goal, **settings)
         if not isinstance(given.learner, str):
             raise InputTypeError(

@@ -102,6 +102,7 @@ class Order:
 # --- Networks by descent in minibatches -----------------------------------------------------------
 
 
+_PLACE = ("epoch", "step", "stale", "offset")
 _LEAST_STEPS, _ROWS_A_STEP, _REFRESHES = 10, 1000, 4
 """Steps between refreshes: so many at least, and one for so many rows looked at; but with few
 steps in an epoch so many refreshes in it."""
@@ -160,15 +161,13 @@ class _NetworkDescent:
         self.dtype = modules.dtype_of(module)
         self.exact = torch.float64 if self.dtype == torch.float64 else torch.float32
         self.parameters = [p for p in module.parameters() if p.requires_grad]
-        s = plan.schedule
+        s, rows = plan.schedule, plan.train
         self.batch_size, self.max_epochs = int(s.batch_size), int(s.max_epochs)
+        rate, decay = float(s.learning_rate), float(s.weight_decay)
+        fused = self.device.type in ("cpu", "cuda")
         self.optimizer = torch.optim.AdamW(
-            self.parameters,
-            lr=float(s.learning_rate),
-            weight_decay=float(s.weight_decay),
-            fused=self.device.type in ("cpu", "cuda"),
+            self.parameters, lr=rate, weight_decay=decay, fused=fused
         )
-        rows = plan.train
         self.last = torch.zeros(len(rows), dtype=self.exact, device=self.device)
         self.positive = torch.from_numpy(rows.positive.copy()).to(self.device)
         self.weight: torch.Tensor | None = None
@@ -180,11 +179,9 @@ class _NetworkDescent:
     # ------------------------------------------------------------------ the loop
     def run(self, saved: dict[str, Any] | None) -> None:
         """From the start, or from where it was saved; DivergedError where numbers end."""
-        rng = None
+        rng = None if saved is None else self.resume(saved)
         if saved is None:
             self.begin()
-        else:
-            rng = self.resume(saved)
         while self.epoch < self.max_epochs and not self.is_stale:
             with modules.seeded(self.plan.seed, self.index, self.epoch):
                 if rng is not None:
@@ -200,23 +197,20 @@ class _NetworkDescent:
         return not self.loss.scheduled and self.stale >= self.plan.schedule.patience
 
     def begin(self) -> None:
-        """Where an earlier stage was best, or the module as built."""
+        """Where an earlier stage was best, or the module as built; with its first scores."""
+        import torch
+
         first = next((s.name for s in self.plan.stages if s.start == "zero"), "")
         known = None if self.stage.start == "zero" else self.plan.pool.best.get(first)
         modules.load_bytes(self.module, self.fresh if known is None else known.parameters)
         self.judge()
-        self.look(self.order.refresh_rows(0, 0))
-
-    def look(self, rows: Rows | slice) -> None:
-        """The first scores; for some losses shifted so that the best threshold is 0."""
-        import torch
-
-        X = self.plan.train.X
-        z = modules.scores(self.module, X, self.plan.device, rows=rows)
+        rows = self.order.refresh_rows(0, 0)
+        z = modules.scores(self.module, self.plan.train.X, self.plan.device, rows=rows)
         at = rows if isinstance(rows, slice) else torch.from_numpy(rows).to(self.device)
         self.last[at] = torch.from_numpy(z).to(self.device, self.exact)
         if self.stage.start != "centred":
             return
+        # Shifted so that the best threshold is 0.
         goal, seen = self.plan.goal, self.seen(rows)
         scale = seen.scale(goal.totals)
         if scale is not None and np.isfinite(seen.scores).all():
@@ -315,29 +309,28 @@ class _NetworkDescent:
         """Write where this stands, before a refresh: what it sets need not be kept."""
         if self.checkpoint is None or not self.checkpoint.due:
             return
+        import torch
+
         state = self.optimizer.state_dict()["state"]
         tensors = {f"{i}.{k}": t for i, kept in state.items() for k, t in kept.items()}
-        descent = {
-            "epoch": self.epoch,
-            "step": self.step,
-            "stale": self.stale,
-            "offset": self.offset,
+        rng = [torch.get_rng_state()]
+        if self.device.type == "cuda":
+            rng.append(torch.cuda.get_rng_state(self.device))
+        descent = {name: getattr(self, name) for name in _PLACE} | {
             "module": modules.to_bytes(self.module),
             "optimizer": modules.pack(tensors),
             "last": self.last.cpu().numpy(),
             "loss": self.loss.state(),
-            "rng": _rng(self.device),
+            "rng": [state.numpy() for state in rng],
         }
-        pool = pool_state(self.plan)
-        self.checkpoint.write(
-            {"stage": self.index, "fresh": self.fresh, "pool": pool, "descent": descent}
-        )
+        where = {"stage": self.index, "fresh": self.fresh, "pool": pool_state(self.plan)}
+        self.checkpoint.write({**where, "descent": descent})
 
     def resume(self, saved: dict[str, Any]) -> list[NDArray[np.uint8]]:
         """Go on from what was saved; the state of torch's generators is left to set."""
         import torch
 
-        for name in ("epoch", "step", "stale", "offset"):
+        for name in _PLACE:
             setattr(self, name, saved[name])
         modules.load_bytes(self.module, saved["module"])
         state: dict[int, dict[str, torch.Tensor]] = {}
@@ -350,15 +343,6 @@ class _NetworkDescent:
         self.loss.resume(saved["loss"])
         rng: list[NDArray[np.uint8]] = saved["rng"]
         return rng
-
-
-def _rng(device: torch.device) -> list[NDArray[np.uint8]]:
-    import torch
-
-    states = [torch.get_rng_state()]
-    if device.type == "cuda":
-        states.append(torch.cuda.get_rng_state(device))
-    return [state.numpy() for state in states]
 
 
 def _set_rng(states: list[NDArray[np.uint8]], device: torch.device) -> None:

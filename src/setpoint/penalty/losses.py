@@ -106,12 +106,9 @@ class RefreshBatch(NamedTuple):
         N, P = self.totals
         if N <= 0 or P <= 0:
             return None
-        return _factor(totals[0], N), _factor(totals[1], P)
-
-
-def _factor(all_: float, some: float) -> float:
-    factor = float(all_) / some
-    return 1.0 if abs(factor - 1.0) < 1e-12 else factor
+        found = float(totals[0]) / N, float(totals[1]) / P
+        negative, positive = (1.0 if abs(x - 1.0) < 1e-12 else x for x in found)
+        return negative, positive
 
 
 @dataclass(eq=False)
@@ -256,9 +253,9 @@ class ProfiledLoss(_Accepting):
         A, B = _accepted(seen, p, scale)
         slopes = self.goal.slopes(A, B)
         others = []
-        if self.goal.n_constraints:
+        slacks = self.goal.slacks(A, B)
+        if slacks:
             dA, dB = _accepted(seen, -p * (1.0 - p) / self.width, scale)
-            slacks = self.goal.slacks(A, B)
             i = int(np.argmin(slacks))  # the constraint that ties the threshold
             of_slack = self.goal.slopes(A, B, i)
             by_t = float(of_slack[0] * dA + of_slack[1] * dB)
@@ -309,7 +306,7 @@ class LagrangianLoss(_Accepting):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.multipliers = [0.0] * self.goal.n_constraints
+        self.multipliers = [0.0] * len(self.goal.program.constraints)
 
     def _refresh(self, seen: RefreshBatch, scale: tuple[float, float], progress: float) -> None:
         A, B = _accepted(seen, (seen.scores >= 0).astype(np.float64), scale)
@@ -327,14 +324,12 @@ class LagrangianLoss(_Accepting):
         self._weigh(self.goal.slopes(A, B), list(zip(self.multipliers, slopes, strict=True)))
 
     def _accepts(self, z: Any, positive: Any) -> Any:
-        if self.rates == "sigmoid":
-            return sigmoid(z)
-        return pick(positive, -ramp(1.0 - z), ramp(1.0 + z))
+        smooth = self.rates == "sigmoid"
+        return sigmoid(z) if smooth else pick(positive, -ramp(1.0 - z), ramp(1.0 + z))
 
     def _accepts_more(self, z: Any, positive: Any) -> Any:
-        if self.rates == "sigmoid":
-            return sigmoid(z) * sigmoid(-z)
-        return pick(positive, z < 1.0, z > -1.0)
+        smooth = self.rates == "sigmoid"
+        return sigmoid(z) * sigmoid(-z) if smooth else pick(positive, z < 1.0, z > -1.0)
 
 
 @dataclass(eq=False)
@@ -455,9 +450,8 @@ class JointPenalty(Loss):
         """The sign of H where it is penalised, else 0."""
         h = tie(a, s, 0.5)
         above, below = 1.0 * (h > 0), -1.0 * (h < 0)
-        if self.reformulation == "equality":
-            return above + below
-        return pick(positive, above, below)
+        equal = self.reformulation == "equality"
+        return above + below if equal else pick(positive, above, below)
 
     def advance(self, z: Any, positive: Any, rows: Any = None) -> None:
         """One Adam step of these rows' s, projected onto [0, 1]."""

@@ -75,11 +75,6 @@ class Tradeoff:
         """The goal over rates."""
         return self.accepted.program
 
-    @property
-    def n_constraints(self) -> int:
-        """Number of constraints."""
-        return len(self.program.constraints)
-
     # ------------------------------------------------------------------ values
     def score(self, A: Floats | float, B: Floats | float) -> Floats:
         """The objective (...,), higher is better."""

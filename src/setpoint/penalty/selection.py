@@ -20,11 +20,7 @@ from setpoint.counts import Evidence, cutoffs
 from setpoint.errors import SetpointError
 from setpoint.estimators import FitData, Training, linear_scores, modules, most_models, skops_io
 from setpoint.goals import Goal, Metric
-from setpoint.guarantees import (
-    Promise,
-    RuleTests,
-    times_of,
-)
+from setpoint.guarantees import Promise, RuleTests, times_of
 from setpoint.inputs import (
     CheckedData,
     CheckpointError,
@@ -91,11 +87,6 @@ class Pool:
         """The classes of the rows that choose."""
         return self.rows.positive.view(np.uint8)
 
-    @property
-    def n_offered(self) -> int:
-        """Candidates so far."""
-        return self.limits.calls
-
     def offer(self, method: str, scores: Floats, parameters: Any) -> Cut | None:
         """Judge an iterate; its parameters, called for if kept, are a copy."""
         if not np.isfinite(scores).all():
@@ -129,16 +120,9 @@ class Pool:
     def table(self) -> list[dict[str, Any]]:
         """The best candidate of each method in plain words and the user's units, best first."""
         ranked = sorted(self.best.values(), key=lambda c: c.cut.rank, reverse=True)
-        sense = self.goal.program.sense
-        return [
-            {
-                "method": c.method,
-                "objective": sense * c.cut.score,
-                "violation": c.cut.violation,
-                "threshold": c.cut.threshold,
-            }
-            for c in ranked
-        ]
+        sense, names = self.goal.program.sense, ("method", "objective", "violation", "threshold")
+        found = [(c.method, sense * c.cut.score, c.cut.violation, c.cut.threshold) for c in ranked]
+        return [dict(zip(names, row, strict=True)) for row in found]
 
 
 # --- A training, all arguments checked ------------------------------------------------------------
@@ -240,7 +224,8 @@ class PenaltyTraining(Training):
         who = f"{champion.method}, the best of {n_methods} methods;"
         if n_methods == 1:
             who = f"{champion.method}:"
-        why = f"{who} {pool.n_offered:,} iterates judged by their best threshold; {outcome.why}"
+        n = pool.limits.calls
+        why = f"{who} {n:,} iterates judged by their best threshold; {outcome.why}"
         status = "feasible" if outcome.status == "optimal" else outcome.status
         # The threshold is the best one on these scores; of other models nothing is proved.
         return replace(outcome, status=status, certificate=Certificate(), why=why, model=model)
@@ -252,14 +237,14 @@ class PenaltyTraining(Training):
         def solved(asked: Goal) -> Found:
             program = link(asked, evidence.codebook).at(evidence.marginals)
             program = replace(program, goal=goal)  # what messages name
-            return solve_exact(
-                program, evidence, randomized=False, on_infeasible=self.on_infeasible
-            )
+            how: Any = {"randomized": False, "on_infeasible": self.on_infeasible}
+            return solve_exact(program, evidence, **how)
 
         try:
             free = solved(goal)
         except InfeasibleError as error:
-            who = f"none of the {pool.n_offered:,} iterates that were trained was found to meet"
+            n = pool.limits.calls
+            who = f"none of the {n:,} iterates that were trained was found to meet"
             raise not_found(error, f"{who} the goal", "thresholds") from None
         accepted = float(free.confusion.counts[:, :, 1].sum())
         if accepted >= pool.least * (1.0 - _ROUNDING):
@@ -269,7 +254,7 @@ class PenaltyTraining(Training):
             return solved(goal.subject_to(Metric("predicted_rate") >= share))
         except InfeasibleError as error:
             raise InfeasibleError(
-                f"no threshold on the best of {pool.n_offered:,} iterates meets the goal and "
+                f"no threshold on the best of {pool.limits.calls:,} iterates meets the goal and "
                 f"predicts {pool.least:g} rows positive, as `min_positives` asks; with "
                 f"{accepted:g} rows it is met",
                 violation=error.violation,

@@ -15,12 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, warn_caller
-from setpoint.estimators import (
-    FitData,
-    TrainedClassifier,
-    fit_preprocessor,
-    linear_scores,
-)
+from setpoint.estimators import FitData, TrainedClassifier, fit_preprocessor, linear_scores
 from setpoint.goals import Goal
 from setpoint.inputs import (
     CheckedData,

@@ -83,16 +83,14 @@ class RampTraining(Training):
         n = max(most_models(found.evidence.n_rows) - len(weights), 1)
         some = np.unique(np.linspace(0, len(path) - 1, n).astype(int))
         weights += [path[i].w for i in some.tolist()]
-        out = [found]
+        out, same = [found], ("rule", "values", "confusion", "randomized_share")
         for w in {w.tobytes(): w for w in weights}.values():
             scored = self.scored(w)
             other = replace(found, evidence=scored, model=self.unscaled(w))
-            if not self.randomized:
-                out.append(other)
-                continue
-            for cut in (0.0, *np.unique(np.quantile(scored.scores, _SHIFTS)).tolist()):
+            out += [] if self.randomized else [other]
+            cuts = np.unique(np.quantile(scored.scores, _SHIFTS)).tolist()
+            for cut in (0.0, *cuts) if self.randomized else ():
                 judged = self.reached(w, scored, Threshold(float(cut), width=1.0))
-                same = ("rule", "values", "confusion", "randomized_share")
                 out.append(replace(other, **{name: getattr(judged, name) for name in same}))
         return out
 
@@ -188,19 +186,16 @@ class RampTraining(Training):
     def nearest(self, w: Floats) -> Found:
         """The cut-off with the least violation, where none meets the goal."""
         scored = self.scored(w)
+        how: Any = {"randomized": False, "on_infeasible": self.on_infeasible}
         try:
-            outcome = solve_exact(
-                self.program, scored, randomized=False, on_infeasible=self.on_infeasible
-            )
+            outcome = solve_exact(self.program, scored, **how)
         except InfeasibleError as error:
             raise self.not_found(error) from None
         blame = self.blame()
         if float(self.program.violation(outcome.values)) <= SATISFIED:
             what = "; ".join(dict.fromkeys(row.text for row in self.problem.floors))
-            few = (
-                f"{what}: no linear model was found that meets the goal and is measured there on "
-                "as many rows as `min_positives` asks for"
-            )
+            who = "no linear model was found that meets the goal and is measured there"
+            few = f"{what}: {who} on as many rows as `min_positives` asks for"
             if self.on_infeasible == "raise":
                 raise InfeasibleError(few, violation=0.0, blame=blame)
             outcome = replace(outcome, status="nearest", why=few)
@@ -209,9 +204,8 @@ class RampTraining(Training):
 
     def not_found(self, error: InfeasibleError) -> InfeasibleError:
         """All constraints that pull against each other are named."""
-        blame = self.blame() or error.blame
-        constraints = [str(c) for c in self.program.constraints]
-        blame = blame or {text: 1.0 / len(constraints) for text in constraints}
+        texts = [str(c) for c in self.program.constraints]
+        blame = self.blame() or error.blame or dict.fromkeys(texts, 1.0 / max(len(texts), 1))
         who = f"no linear model was found that meets {'; '.join(blame)}"
         if self.solved.limits.stopped:
             who = f"{self.solved.limits.stopped}: {who} until then"
@@ -236,11 +230,9 @@ def _warn_constant(codebook: Codebook, outcome: Found) -> None:
     if outcome.status == "nearest" or counts.all():
         return
     label = codebook.classes[int(counts.argmax())]
-    warn_caller(
-        f"the model predicts {label!r} for everyone: add the constraint that is missing, or check "
-        "whether the features say anything about the classes",
-        ConstantGoalWarning,
-    )
+    mend = "add the constraint that is missing, or check whether the features say anything"
+    text = f"the model predicts {label!r} for everyone: {mend} about the classes"
+    warn_caller(text, ConstantGoalWarning)
 
 
 # --- The rows of all data sets as one matrix of features ------------------------------------------

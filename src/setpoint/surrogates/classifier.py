@@ -12,13 +12,7 @@ from sklearn.utils.validation import _num_samples
 from setpoint.array_types import Floats
 from setpoint.blackbox import BudgetedMetric, margin, measured_on
 from setpoint.errors import InputError
-from setpoint.estimators import (
-    FitData,
-    TrainedClassifier,
-    fit_preprocessor,
-    most_models,
-    value_of,
-)
+from setpoint.estimators import FitData, TrainedClassifier, fit_preprocessor, most_models, value_of
 from setpoint.goals import Goal
 from setpoint.inputs import Dataset, as_datasets, check_length
 from setpoint.parameters import Above0
@@ -277,10 +271,8 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             sample, metric, index = of_folds(rows, metric, splits, on_scores)
         self.body_ = sample.folds[-1].body
         metered = BudgetedMetric(metric, plan.budget, limits)
-        most = 0 if data.certifying is None else most_models(metric.n_rows)
-        search = SampleSearch(
-            sample, metered, plan, np.random.default_rng(data.key), BestCandidates(most)
-        )
+        met = BestCandidates(0 if data.certifying is None else most_models(metric.n_rows))
+        search = SampleSearch(sample, metered, plan, np.random.default_rng(data.key), met)
         folds = None if held else len(sample.folds) - 1
         return SurrogatesTraining(data.judged.take(index), search, search.run(), whole, folds=folds)
 
@@ -295,12 +287,8 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         deployed = data.judged.tables[None].deployed
         if deployed is not None and data.metric is not None and metric.takes == "predictions":
             assert report.deployed is not None
-            against = measured_difference(
-                report.deployed,
-                data.goal,
-                training.selected.value,
-                value_of(training.whole, deployed),
-            )
+            pair = training.selected.value, value_of(training.whole, deployed)
+            against = measured_difference(report.deployed, data.goal, *pair)
             report = replace(report, deployed=against)
         self.accepted_, self.baseline_value_ = summary.accepted, summary.baseline_value
         self.best_value_ = summary.best_value

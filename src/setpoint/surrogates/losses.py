@@ -366,10 +366,6 @@ class RowGroup:
         """What is counted on it."""
         return f"{what}, {self.name}" if self.name else what
 
-    def take(self, index: NDArray[Any]) -> RowGroup:
-        """The same among some of the rows."""
-        return RowGroup(self.name, self.rows[index])
-
 
 def check_surrogates(given: Any) -> tuple[Any, ...]:
     """The kinds of surrogates that a user names, one entry each.
@@ -382,13 +378,11 @@ def check_surrogates(given: Any) -> tuple[Any, ...]:
     several = isinstance(given, Sequence) and not isinstance(given, str)
     out: list[Any] = []
     for one in given if several else (given,):
-        if isinstance(one, str):
-            if one not in _BY_NAME:
-                raise InputError(
-                    f"`surrogates`: {one!r} is not one of {sorted(_BY_NAME)} "
-                    f"({nearest(one, _BY_NAME)})"
-                )
+        if isinstance(one, str) and one in _BY_NAME:
             out += _BY_NAME[one]
+        elif isinstance(one, str):
+            known = f"{sorted(_BY_NAME)} ({nearest(one, _BY_NAME)})"
+            raise InputError(f"`surrogates`: {one!r} is not one of {known}")
         elif isinstance(one, _RANKING) or callable(one):
             out.append(one)
         else:
@@ -417,14 +411,8 @@ def groups_of(given: Any, sensitive_features: Any, X: Any, n_rows: int) -> list[
             raise InputTypeError(f"`surrogate_groups`: an entry is a column or a dict, got {e!r}")
     names = sorted({name for e in entries for name in ([e] if isinstance(e, str) else e)})
     split = {e for e in entries if isinstance(e, str)}
-    columns = as_columns(
-        sensitive_features,
-        n_rows=n_rows,
-        X=X,
-        wanted=names,
-        free=[name for name in names if name not in split],
-        who="`surrogate_groups` names",
-    )
+    who, free = "`surrogate_groups` names", [name for name in names if name not in split]
+    columns = as_columns(sensitive_features, n_rows=n_rows, X=X, wanted=names, free=free, who=who)
     out = []
     for e in entries:
         every = [{e: level} for level in columns[e].levels] if isinstance(e, str) else [e]

@@ -418,12 +418,6 @@ class Sample:
 Rows = NDArray[np.int64]
 
 
-def _logistic(X: Any, true: NDArray[np.int64], weight: Floats | None, C: float) -> Floats:
-    """Coefficients and intercept (d + 1,) of a logistic regression."""
-    model = LogisticRegression(C=C, max_iter=1000).fit(X, true, weight)
-    return np.append(model.coef_[0], model.intercept_[0])
-
-
 @dataclass(frozen=True, eq=False)
 class SurrogateRows:
     """The rows that surrogates are counted on, and how models are made of them."""
@@ -441,27 +435,27 @@ class SurrogateRows:
     @property
     def rows(self) -> Rows:
         """Those of positive weight."""
-        if self.weight is None:
-            return np.arange(len(self.true))
-        return np.flatnonzero(self.weight)
+        return np.flatnonzero(np.ones(len(self.true)) if self.weight is None else self.weight)
 
     def fold(self, rows: Rows, held: Any, index: Rows, where: str = "") -> Fold:
         """A fold of some rows."""
         X, true = self.features[rows], self.true[rows]
         weight = None if self.weight is None else self.weight[rows]
-        groups = [group.take(rows) for group in self.groups]
+        groups = [RowGroup(group.name, group.rows[rows]) for group in self.groups]
         losses = losses_on(self.kinds, groups, true, weight, self.labels, where)
         if isinstance(self.module, str) and self.module == "linear":
-            first, body = _logistic(X, true, weight, float(self.first.C)), None
+            model = LogisticRegression(C=float(self.first.C), max_iter=1000).fit(X, true, weight)
+            first, body = np.append(model.coef_[0], model.intercept_[0]), None
         else:
             how: Any = {"epochs": int(self.first.epochs), "device": self.first.device}
             body = fit_body(self.module, X, true, weight, seed=self.seed, **how)
             first = body.head
-        judged = None if held is None else self._matrix(held, body)
-        return Fold(self._matrix(X, body), losses, judged, index, first, body)
 
-    def _matrix(self, X: Any, body: FrozenBody | None) -> Matrix:
-        return Matrix(X) if body is None else body.matrix(X, self.first.device)
+        def matrix(X: Any) -> Matrix:
+            return Matrix(X) if body is None else body.matrix(X, self.first.device)
+
+        judged = None if held is None else matrix(held)
+        return Fold(matrix(X), losses, judged, index, first, body)
 
 
 def of_validation(training: SurrogateRows, held: Any, metric: RowMetric) -> Sample:
@@ -487,7 +481,7 @@ def of_folds(
     made.append(training.fold(training.rows, None, np.empty(0, np.int64)))
     on_metric = None
     if both:
-        groups = [group.take(index) for group in training.groups]
+        groups = [RowGroup(group.name, group.rows[index]) for group in training.groups]
         on_metric = losses_on(
             training.kinds, groups, judged.true, judged.weight, training.labels, " that are judged"
         )

@@ -53,12 +53,10 @@ class RampSearch:
         self.limits = limits or Limits()
         self.problem = replace(problem, tick=self.limits.tick)
         self.w, self.tol, self.drawn = np.array(start, np.float64), tol, drawn
-        self.multipliers = np.zeros(len(problem.const))
-        self.shift = np.zeros(len(problem.const))
-        self.n_passes = 0
+        self.multipliers, self.shift = np.zeros((2, len(problem.const)))
+        self.n_passes, self.converged = 0, False
         self.path: list[Iterate] = []
         self.kept: Iterate | None = None
-        self.converged = False
 
     @property
     def best(self) -> Iterate:

@@ -315,12 +315,9 @@ class Hypograph:
     """Points (v, t) with v in [0, cap]^m and t under every cut ``b_s + g_s @ v``."""
 
     def __init__(self, m: int, cap: float) -> None:
-        self.m, self.cap = m, cap
-        self._lp = IncrementalLP()
-        none = np.zeros(0)
-        for _ in range(m):
-            self._lp.add_column(none, 0.0, cap)
-        self._lp.add_column(none, -INF, INF)
+        self.m, self.cap, self._lp = m, cap, IncrementalLP()
+        for ends in [(0.0, cap)] * m + [(-INF, INF)]:
+            self._lp.add_column(np.zeros(0), *ends)
         self.b: list[float] = []
         self.g: list[Floats] = []
 
@@ -412,14 +409,11 @@ class Majorizer:
     """Problem 3 at given scores."""
 
     def __init__(self, problem: Problem, old: Floats, split: Split | None = None) -> None:
-        self.problem = problem
-        self._split = Split(problem) if split is None else split
+        self.problem, s = problem, Split(problem) if split is None else split
         weight = np.ones(len(old)) if problem.weight is None else problem.weight
-        self._kind, self._n_kinds = problem.kind, len(problem.totals)
+        self._split, self._kind, self._n_kinds = s, problem.kind, len(problem.totals)
         # The weights under a hinge; those under a constant are counted once and for all.
-        self._above = weight * (old <= 0.5)
-        self.below = weight * (old >= -0.5)
-        s = self._split
+        self._above, self.below = weight * (old <= 0.5), weight * (old >= -0.5)
         lost_up, lost_down = self._sums(weight - self._above), self._sums(weight - self.below)
         self._const = s.const + s.up @ lost_up + s.down @ lost_down
 
@@ -532,9 +526,8 @@ class Convex:
         self.n_passes = 0
 
     def cut(self, w: Floats) -> None:
-        tick = self.majorizer.problem.tick
-        if tick is not None:
-            tick()
+        if self.majorizer.problem.tick is not None:
+            self.majorizer.problem.tick()
         self.model.add(*self.majorizer.cut(w))
         self.weights.append(w)
         self.n_passes += 1
@@ -621,10 +614,8 @@ class MajorizeMinimize(RampSearch):
     def why(self) -> str:
         """Convex problems, cuts and passes."""
         n = len(self.path)
-        return (
-            f"majorisation-minimisation, {n} convex problem{'s' * (n != 1)}, "
-            f"{self.n_cuts:,} cuts, {self.n_passes:,} passes"
-        )
+        solved = f"majorisation-minimisation, {n} convex problem{'s' * (n != 1)}"
+        return f"{solved}, {self.n_cuts:,} cuts, {self.n_passes:,} passes"
 
     def _solve(self, cap: float) -> Convex:
         majorizer = Majorizer(self.problem, linear_scores(self.problem.X, self.w), self.split)
