@@ -286,7 +286,8 @@ class Evidence(Counted):
             measures = tuple(w[own] for w in measures)
         codes = [c * n + t for c, t in kinds]
         if codes != list(range(len(codes))):
-            place = np.zeros(book.n_plain * n, np.min_scalar_type(len(codes)))
+            narrow = np.uint8 if len(codes) < 256 else np.int64
+            place: Integers = np.zeros(book.n_plain * n, narrow)
             place[codes] = np.arange(len(codes))
             kind = place[kind]
         values, counts = cutoffs(scores, kind, weight, len(kinds), measures)

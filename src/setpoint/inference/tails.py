@@ -368,8 +368,6 @@ def trials_of(x: RateFunction, counted: CountedRates, relation: str, bound: floa
     >>> trials_of(y, counted, ">=", 0.6) is None
     True
     """
-    if relation not in (">=", "<="):
-        raise InputError(f"the relation is '>=' or '<=', got {relation!r}")
     found = _of_alike_rows(x, counted)
     if found is None:
         return None

@@ -93,8 +93,7 @@ def _sweep_of(cuts: CutoffSet, split: Split) -> _Sweep | None:
     for segment, part in zip(cuts.segments, split.parts, strict=True):
         met = np.ones(segment.n_choices, bool)
         for c in (*part.constraints, *idle):
-            every = (c.violation(v + part.rest) <= SATISFIED for _, v in segment.blocks())
-            met &= np.concatenate(list(every))
+            met &= segment.over(c.violation, part.rest) <= SATISFIED
         allowed.append(np.flatnonzero(met))
         idle = []
     values = [
@@ -125,7 +124,7 @@ def _values(x: fn.RateFunction, segment: Segment, rest: Floats) -> Floats:
     if isinstance(x, fn.Affine):
         form = segment.rows.form(x, rest)
         return np.asarray(form[:-1] @ segment.curve.counts + form[-1])
-    return np.concatenate([np.broadcast_to(x.value(v + rest), len(v)) for _, v in segment.blocks()])
+    return np.asarray(segment.over(x.value, rest))
 
 
 class _LevelCutoffs(NamedTuple):
