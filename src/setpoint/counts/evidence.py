@@ -374,8 +374,6 @@ class Evidence(Counted):
         >>> rows.with_posteriors().block_features(np.array([[1.0, 1.0]]), np.zeros((1, 2)))[0]
         array([[[0.9, 0.6]]])
         """
-        if not self.credit.of_classes:
-            raise InputError("joint posteriors are priced by a loss tensor: tensor_counts")
         rows, m, soft = self.by_segment, len(self.codebook.strata), self.credit.by_posteriors
         code = rows.codes.of(blocks.code, blocks.n)
         true = None if soft else rows.true
@@ -428,8 +426,6 @@ class Evidence(Counted):
         array([1, 1])
         """
         rows = self.by_segment
-        if G.shape[:2] != (len(self.segments), len(rows.scores)):
-            raise InputError(f"G {G.shape} must be ({len(self.segments)}, {len(rows.scores)}, n)")
         return rows.in_row_order(decide_by_segment(rows.scores, rows.starts, G))
 
     def totals_of(self, *response: Floats) -> list[Floats]:

@@ -129,7 +129,7 @@ def at_least(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> Floats:
     >>> float(at_least(5, 5, 0.5))
     0.03125
     """
-    k, n, share = _tail_arguments(k, n, share)
+    k, n, share = (np.asarray(x, np.float64) for x in (k, n, share))
     inside = (k >= 1) & (k <= n)
     a, b = np.where(inside, k, 1.0), np.where(inside, n - k + 1, 1.0)
     return np.where(inside, betainc(a, b, share), np.where(k < 1, 1.0, 0.0))
@@ -151,17 +151,6 @@ def successes_needed(n: ArrayLike, share: float, tail: float) -> Codes:
     while (far := (at_least(k - 1, m, share) <= tail) & (k > 0)).any():
         k = k - far
     return np.asarray(k, np.int64)
-
-
-def _tail_arguments(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    k, n, share = np.asarray(k, float), np.asarray(n, float), np.asarray(share, float)
-    if not all((np.isfinite(x) & (x == np.round(x))).all() for x in (k, n)):
-        raise InputError("successes and trials are whole numbers")
-    if not (n >= 0).all():
-        raise InputError("the number of trials is 0 or more")
-    if not ((share >= 0) & (share <= 1)).all():
-        raise InputError("a share of successes lies between 0 and 1")
-    return k, n, share
 
 
 # --- How many fresh labels show that a model is better than the deployed one ----------------------
