@@ -272,7 +272,8 @@ def fresh_labels(
 
 def _decisive_rows(p: float, alpha: float, power: float) -> int:
     """The smallest number of wins and losses with which the sign test has that power."""
-    by_normal = _by_normal(p, alpha, power)
+    spread = math.sqrt(p * (1.0 - p))
+    by_normal = ((quantile(alpha) / 2.0 + quantile(1.0 - power) * spread) / (p - 0.5)) ** 2
     if by_normal > _MOST_EXACT:
         return math.ceil(by_normal)
     low, high = 0, 8
@@ -300,11 +301,6 @@ def _power(m: Codes, p: float, alpha: float, randomized: bool = False) -> Floats
     level, before = at_least(k, m, 0.5), at_least(k - 1, m, 0.5)
     share = (alpha - level) / (before - level)
     return np.asarray(reached + share * (at_least(k - 1, m, p) - reached))
-
-
-def _by_normal(p: float, alpha: float, power: float) -> float:
-    spread = math.sqrt(p * (1.0 - p))
-    return ((quantile(alpha) / 2.0 + quantile(1.0 - power) * spread) / (p - 0.5)) ** 2
 
 
 def _up(x: float) -> int:

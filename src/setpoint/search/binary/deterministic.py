@@ -36,13 +36,12 @@ def sweep(
 ) -> BestCutoff:
     """The feasible choice of one segment with the largest `objective`."""
     cuts.limits.call()
-    extra = np.zeros(cuts.d) if rest is None else rest
     if segment.k > 1:
-        return _general(segment, objective, constraints, extra)
+        return _general(segment, objective, constraints, rest)
     bounds = [b for c in constraints for b in simple_bounds(c.function, c.level, c.sign)]
-    ratios = segment.rows.as_ratios(objective, bounds, extra)
+    ratios = segment.rows.as_ratios(objective, bounds, rest)
     if ratios is None:
-        return _general(segment, objective, constraints, extra)
+        return _general(segment, objective, constraints, rest)
     return best_of(segment.curve.counts, ratios, tiebreak=segment.nearest)
 
 
@@ -68,7 +67,7 @@ def _general(
     segment: Segment,
     objective: fn.RateFunction,
     constraints: tuple[ProgramConstraint, ...],
-    rest: Floats,
+    rest: Floats | None,
 ) -> BestCutoff:
     def judged(v: Floats) -> Floats:
         feasible = np.ones(len(v), bool)

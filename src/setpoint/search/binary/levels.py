@@ -29,7 +29,9 @@ _ROUNDS = 100
 def solve_by_levels(cuts: CutoffSet, program: Program, near: float | None = None) -> Optimum | None:
     """The best thresholds, among all; None where the goal couples segments in another way."""
     split = split_of(cuts, program)
-    if split.is_joint and not _is_plain_ratio(program.score):
+    score = program.score
+    # Of ratios those with no value of their own where the denominator is 0.
+    if split.is_joint and not (isinstance(score, fn.Ratio) and score.at_zero == score.offset):
         return None
     sweep = _sweep_of(cuts, split)
     if sweep is None:
@@ -42,11 +44,6 @@ def solve_by_levels(cuts: CutoffSet, program: Program, near: float | None = None
         found = measure(cuts, program, choice, "optimal", "sweep over every level of the groups")
         return found if found.is_feasible else None
     return None
-
-
-def _is_plain_ratio(score: fn.RateFunction) -> bool:
-    """Whether a score is a ratio with no value of its own where the denominator is 0."""
-    return isinstance(score, fn.Ratio) and score.at_zero == score.offset
 
 
 def _best_choice(

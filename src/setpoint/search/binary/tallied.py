@@ -151,10 +151,7 @@ def bins_to_refine(
         for s, (segment, part) in enumerate(zip(cuts.segments, split.parts, strict=True)):
             kept[s], gain = _could_win(cuts, segment, part)
             gains.append(gain)
-        if isinstance(program.score, Min):
-            gap = max(gains)
-        else:
-            gap = sum(gains)
+        gap = max(gains) if isinstance(program.score, Min) else sum(gains)
     elif cuts.asked is None or (randomized is False and is_priced(program)):
         return _in_combinations(cuts, program, found)
     if cuts.asked is not None:  # mixtures were searched
