@@ -215,7 +215,7 @@ def kernels():
     yield cutoffs_module._magnitudes, (bits,)
     yield cutoffs_module._magnitudes, (np.zeros(3, np.int64),)
     yield cutoffs_module._fill_keys, (bits, kind, 1, low - 1, np.empty_like(bits))
-    yield cutoffs_module._unpack, (ranked.copy(), 1, low - 1, np.empty_like(counts))
+    yield cutoffs_module._accumulate, (ranked >> 1, ranked & 1, None, np.empty_like(counts))
     for side in (-1.0, 1.0):
         yield hull._chain_of_curve, (counts[0], counts[1], 0.0078125, 0.0078125, side)
     p = rng.dirichlet([1, 1], 200)

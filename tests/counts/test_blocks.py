@@ -107,8 +107,6 @@ def test_joint_columns_credit_stratum_and_class_of_the_posterior(decide_on):
     for c in range(len(soft.codebook.strata)):
         lightest = soft.rows.weight[soft.rows.segment == soft.codebook.stratum_segment[c]].min()
         assert (soft.marginals.smallest[c] == [lightest] * 3 + [np.inf]).all()
-    with pytest.raises(ValueError, match="tensor_counts"):
-        soft.block_features(np.ones((1, 3)), np.ones((1, 3)))
     G = rng.normal(size=(len(soft.segments), soft.scores.shape[1], 3))
     by_rule = [Argmax(G[s]).decide(soft.scores[[r]])[0] for r, s in enumerate(soft.rows.segment)]
     np.testing.assert_array_equal(soft.decide_tensor(G), by_rule)
@@ -221,8 +219,6 @@ def test_what_does_not_fit_is_refused():
             rows.with_posteriors(rows.scores, wrong)
     with pytest.raises(ValueError, match="must be"):
         rows.with_posteriors(rows.scores, pairs[:2])
-    with pytest.raises(ValueError, match="must be"):
-        rows.decide_tensor(np.ones((1, 3, 3)))
     for evidence in (rows, soft):
         with pytest.raises(IndexError):
             evidence.block_counts(np.full(rows.n_rows, 3))

@@ -316,10 +316,3 @@ def test_values_as_the_sweep_sees_them():
 def test_no_rows():
     one = np.array([[1.0, 0.0, 0.5], [0.0, 0.0, 1.0]])
     assert best_cutoff(np.zeros((2, 1)), one) == BestCutoff(0, 0.5, 1)
-
-
-def test_bad_shapes_are_refused():
-    counts, none, forms = np.zeros((2, 3)), np.empty(0), np.zeros((1, 2, 3))
-    ratios = Ratios(forms, zeros_of(forms, counts[:, -1]), np.zeros(1), none, none)
-    with pytest.raises(ValueError, match="3 entries"):
-        best_of(counts, ratios, required=np.zeros((1, 2)))

@@ -92,19 +92,3 @@ def test_limits_and_p_values_hold_for_every_share(tail):
             assert wrongly <= tail + 1e-9
             closest = max(closest, wrongly)
     assert closest > 0.9 * tail  # and no more careful than whole numbers make it
-
-
-@pytest.mark.parametrize(
-    ("k", "n", "share", "words"),
-    [
-        (1.5, 4, 0.5, "whole numbers"),
-        (1, float("nan"), 0.5, "whole numbers"),
-        (1, float("inf"), 0.5, "whole numbers"),
-        (0, -1, 0.5, "0 or more"),
-        (1, 4, 1.1, "between 0 and 1"),
-        (1, 4, float("nan"), "between 0 and 1"),
-    ],
-)
-def test_what_has_no_tail(k, n, share, words):
-    with pytest.raises(ValueError, match=words):
-        at_least(k, n, share)

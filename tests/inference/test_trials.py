@@ -246,11 +246,6 @@ def test_parts_of_rows_are_not_trials():
     assert of("recall", ">=", 0.5, confusion(ONE, [[[5, 5], [2.5, 7.5], [0, 0]]])) is None
 
 
-def test_another_relation_is_refused():
-    with pytest.raises(ValueError, match="'>=' or '<='"):
-        of("recall", "==", 0.5)
-
-
 # -- limits -----------------------------------------------------------------------------
 @pytest.mark.parametrize(("text", "relation", "bound", "hits", "n", "share"), KNOWN)
 def test_the_limit_is_the_bound_whose_p_value_is_the_tail(text, relation, bound, hits, n, share):

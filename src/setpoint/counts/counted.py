@@ -80,8 +80,6 @@ class Counted(ABC):
         Where rules may defer, `deferred` holds those that are.
         """
         book, held = self.codebook, self.marginals
-        if self.is_weighted or len(book.labels) != 2 or book.defers == (deferred is None):
-            raise InputError("only unweighted rows of two classes are known by their number")
         parts = [accepted] if deferred is None else [accepted, deferred]
         counts = np.stack([held.weights - sum(parts), *parts], axis=2)
         rows = held.weights.astype(np.int64)

@@ -47,11 +47,10 @@ def cutoffs(
         if packed is not None:
             keys, shift, origin = packed
             keys.sort()
+            ranks = keys >> shift
             counts = np.empty((n_kinds, keys.size + 1))
-            n = _unpack(keys, shift, origin, counts)
-            if n == keys.size:
-                return keys.view(np.float64), counts
-            return keys[:n].view(np.float64), counts[:, : n + 1].copy()
+            n = _accumulate(ranks, keys & ((1 << shift) - 1), None, counts)
+            return _scores_of(ranks[:n], origin), _first(counts, n)
     if weight is None:
         weight = np.ones_like(scores)
     present = weight != 0.0
@@ -60,25 +59,27 @@ def cutoffs(
         measures = [w[present] for w in measures]
     order = np.argsort(-scores)
     ranked = scores[order] + 0.0  # -0.0 becomes 0.0
-    first = np.append(True, ranked[1:] != ranked[:-1])[: ranked.size]
-    block = np.cumsum(first) - 1
-    parts = [_sums(order, block, kind, w, n_kinds) for w in (weight, *measures)]
-    return ranked[first], np.concatenate(parts) if measures else parts[0]
+    block = np.cumsum(np.append(0, ranked[1:] != ranked[:-1]))
+    n, counts = 0, np.empty((n_kinds * (1 + len(measures)), ranked.size + 1))
+    for k, w in enumerate((weight, *measures)):
+        at, values = _from_smallest(order, block, w), ranked.copy()
+        n = _accumulate(values, kind[at], w[at], counts[k * n_kinds : (k + 1) * n_kinds])
+    return values[:n].copy(), _first(counts, n)
 
 
-def _sums(order: Codes, block: Codes, kind: Integers, weight: Floats, n_kinds: int) -> Floats:
-    """Prefix sums over blocks of equal score, each summed from the smallest weight up."""
-    n_blocks = int(block[-1]) + 1 if block.size else 0
-    if n_blocks < block.size:
-        place = np.empty_like(order)
-        place[order] = block * order.size
-        place[np.argsort(weight)] += np.arange(order.size)
-        order = np.argsort(place)
-    at = kind[order] * np.int64(n_blocks) + block
-    held = np.bincount(at, weight[order], n_kinds * n_blocks).reshape(n_kinds, n_blocks)
-    counts = np.zeros((n_kinds, n_blocks + 1))
-    np.cumsum(held, axis=1, out=counts[:, 1:])
-    return counts
+def _first(counts: Floats, n: int) -> Floats:
+    """The first cut-offs, without what was laid out for rows whose scores are equal."""
+    return counts if n + 1 == counts.shape[1] else counts[:, : n + 1].copy()
+
+
+def _from_smallest(order: Codes, block: Codes, weight: Floats) -> Codes:
+    """The rows of each block of equal scores by weight: the canonical order of a sum."""
+    if not order.size or block[-1] == order.size - 1:
+        return order
+    place = np.empty_like(order)
+    place[order] = block * order.size
+    place[np.argsort(weight)] += np.arange(order.size)
+    return np.argsort(place)
 
 
 def midway(values: Floats, cutoffs: ArrayLike, highest: Floats | None = None) -> Floats:
@@ -134,28 +135,31 @@ def _fill_keys(bits: Codes, kind: Integers, shift: int, origin: int, keys: Codes
         keys[i] = ((rank if bits[i] < 0 else -rank) << shift) + np.int64(kind[i])
 
 
-@kernel(plain=True)
-def _score_bits(rank: np.int64, origin: int) -> np.int64:
-    """Bits of the score with this (negated) rank; inverse of `_fill_keys`."""
-    magnitude = abs(rank) + np.int64(origin) if rank else np.int64(0)
-    return magnitude | _SIGN if rank > 0 else magnitude
+def _scores_of(ranks: Codes, origin: int) -> Floats:
+    """The scores with these (negated) ranks; inverse of `_fill_keys`."""
+    bits = np.abs(ranks)
+    bits[bits > 0] += origin
+    bits[ranks > 0] |= _SIGN
+    return bits.view(np.float64)
 
 
 @kernel(plain=True)
-def _unpack(keys: Codes, shift: int, origin: int, counts: Floats) -> int:
-    """Distinct scores in place of sorted keys, and the rows of each kind so far; how many."""
+def _accumulate(
+    ranked: Floats | Codes, kind: Integers, weight: Floats | None, counts: Floats
+) -> int:
+    """Prefix sums over blocks of equal score; how many, and their scores come to the front."""
     n_kinds = counts.shape[0]
-    seen = np.zeros(n_kinds)
+    seen, block = np.zeros(n_kinds), np.zeros(n_kinds)
     counts[:, 0] = 0.0
-    mask = (1 << shift) - 1
     j = 0
-    for i in range(keys.size):
-        rank = keys[i] >> shift
-        seen[keys[i] & mask] += 1.0
-        if i + 1 == keys.size or keys[i + 1] >> shift != rank:
-            keys[j] = _score_bits(rank, origin)
+    for i in range(ranked.size):
+        block[kind[i]] += 1.0 if weight is None else weight[i]
+        if i + 1 == ranked.size or ranked[i + 1] != ranked[i]:
+            ranked[j] = ranked[i]
             j += 1
             for k in range(n_kinds):
+                seen[k] += block[k]
+                block[k] = 0.0
                 counts[k, j] = seen[k]
     return j
 

@@ -190,7 +190,7 @@ class Evidence(Counted):
     @cached_property
     def is_weighted(self) -> bool:
         """Whether rows have weights, or count by measures too."""
-        return self.rows.has_weights or self.rows.measures is not None
+        return self.rows.weight is not None or self.rows.measures is not None
 
     @cached_property
     def score_columns(self) -> ScoreColumns:
@@ -286,7 +286,8 @@ class Evidence(Counted):
             measures = tuple(w[own] for w in measures)
         codes = [c * n + t for c, t in kinds]
         if codes != list(range(len(codes))):
-            place = np.zeros(book.n_plain * n, np.min_scalar_type(len(codes)))
+            narrow = np.uint8 if len(codes) < 256 else np.int64
+            place: Integers = np.zeros(book.n_plain * n, narrow)
             place[codes] = np.arange(len(codes))
             kind = place[kind]
         values, counts = cutoffs(scores, kind, weight, len(kinds), measures)
@@ -373,8 +374,6 @@ class Evidence(Counted):
         >>> rows.with_posteriors().block_features(np.array([[1.0, 1.0]]), np.zeros((1, 2)))[0]
         array([[[0.9, 0.6]]])
         """
-        if not self.credit.of_classes:
-            raise InputError("joint posteriors are priced by a loss tensor: tensor_counts")
         rows, m, soft = self.by_segment, len(self.codebook.strata), self.credit.by_posteriors
         code = rows.codes.of(blocks.code, blocks.n)
         true = None if soft else rows.true
@@ -427,8 +426,6 @@ class Evidence(Counted):
         array([1, 1])
         """
         rows = self.by_segment
-        if G.shape[:2] != (len(self.segments), len(rows.scores)):
-            raise InputError(f"G {G.shape} must be ({len(self.segments)}, {len(rows.scores)}, n)")
         return rows.in_row_order(decide_by_segment(rows.scores, rows.starts, G))
 
     def totals_of(self, *response: Floats) -> list[Floats]:

@@ -11,7 +11,6 @@ import numpy as np
 from setpoint.array_types import Codes, Floats
 from setpoint.compiled import kernel
 from setpoint.counts.confusion import INFINITE, NO_NUMBER
-from setpoint.errors import InputError
 from setpoint.parameters import SATISFIED, TIED
 
 if TYPE_CHECKING:
@@ -127,11 +126,8 @@ def best_of(
     >>> found.cutoff, found.n_feasible, round(found.violation, 6)
     (2, 0, 0.4)
     """
-    width = counts.shape[0] + 1
     if required is None:
-        required = np.empty((0, width))
-    if required.shape[1:] != (width,):
-        raise InputError(f"forms over {width - 1} kinds need {width} entries")
+        required = np.empty((0, counts.shape[0] + 1))
     ties, values, n_feasible, below, above, least = sweep(
         counts, *ratios, required, SATISFIED, near, least_violation
     )

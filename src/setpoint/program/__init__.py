@@ -3,7 +3,6 @@
 from setpoint.program.accepted import (
     Accepted,
     AcceptedRates,
-    Kind,
     most_in_parts,
     range_over_boxes,
 )
@@ -14,16 +13,13 @@ from setpoint.program.functions import (
     Affine,
     Log,
     Max,
-    MaxMinusMin,
     Min,
     MinOverMax,
     Node,
     PowerMean,
     ProductNode,
-    QuotientNode,
     RateFunction,
     Ratio,
-    Sqrt,
     WeightedSum,
 )
 from setpoint.program.linking import Linker, in_shares, range_of, waits_for_class

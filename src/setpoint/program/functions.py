@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.errors import InputError
 from setpoint.program.backends import Array, backend
 
 # --- Ends of intervals: numbers, or arrays of them, by one set of formulas ------------------------
@@ -561,8 +560,6 @@ class PowerMean(Node):
     """The power mean of order 0 (geometric), -1 (harmonic) or 2 (quadratic)."""
 
     def __init__(self, order: int, children: Sequence[RateFunction]) -> None:
-        if order not in (-1, 0, 2):
-            raise InputError(f"order is -1, 0 or 2, got {order}")
         self.order = order
         super().__init__(children)
 

@@ -119,7 +119,7 @@ class Limits:
         """Go on."""
         if self.stopped:
             raise StoppedError(self.stopped, limit=self._limit)
-        if self.seconds_left <= 0.0:
+        if self.is_late:
             raise self.too_late
 
     def call(self) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from operator import neg
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -81,6 +81,11 @@ class Segment:
             some = slice(start, min(start + _BLOCK, self.n_choices))
             yield some, self.features(some)
 
+    def over(self, x: Callable[[Floats], Floats], rest: Floats | None = None) -> Any:
+        """What a function of the features makes of all choices (..., m), others adding `rest`."""
+        parts = (v if rest is None else v + rest for _, v in self.blocks())
+        return np.concatenate([x(v) for v in parts], axis=-1)
+
     def answered(self, numbers: Codes) -> list[Floats]:
         """Counts (kinds, m) of the rows that each answer gets: rejected, accepted, deferred."""
         counts = self.curve.counts
@@ -125,8 +130,7 @@ class Segment:
 
     def worth(self, slopes: Floats, least: float, most: float) -> Codes | None:
         """The choices with ``slopes @ features`` of at least so much; None: more than `most`."""
-        gains = np.concatenate([v @ slopes for _, v in self.blocks()])
-        left = np.flatnonzero(gains >= least)
+        left = np.flatnonzero(self.over(lambda v: v @ slopes) >= least)
         return left if len(left) <= most else None
 
     def along(self, number: int, moving: int) -> tuple[Segment, range]:
@@ -161,7 +165,6 @@ class Segment:
 # --- Two cut-offs a segment: what lies between them is deferred -----------------------------------
 
 
-@kernel(plain=True)
 def best_in_order(counts: Floats, high: Floats, low: Floats) -> tuple[int, int, float]:
     """The pair (i, j), i <= j, with the largest ``high @ counts[:, i] + low @ counts[:, j]``.
 
@@ -171,19 +174,10 @@ def best_in_order(counts: Floats, high: Floats, low: Floats) -> tuple[int, int, 
     >>> best_in_order(counts, np.array([1.0, -2.0]), np.array([-0.5, 2.0]))
     (1, 2, 2.5)
     """
-    n_kinds = counts.shape[0]
-    best, top = -np.inf, -np.inf
-    at, best_i, best_j = 0, 0, 0
-    for j in range(counts.shape[1]):
-        f, g = 0.0, 0.0
-        for k in range(n_kinds):
-            f += high[k] * counts[k, j]
-            g += low[k] * counts[k, j]
-        if f > top:
-            top, at = f, j
-        if top + g > best:
-            best, best_i, best_j = top + g, at, j
-    return best_i, best_j, best
+    first, second = (sum(a * row for a, row in zip(x, counts, strict=True)) for x in (high, low))
+    both = np.maximum.accumulate(first) + second
+    j = int(np.argmax(both))
+    return int(np.argmax(first[: j + 1])), j, float(both[j])
 
 
 @kernel(plain=True)

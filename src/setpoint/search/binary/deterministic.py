@@ -36,13 +36,12 @@ def sweep(
 ) -> BestCutoff:
     """The feasible choice of one segment with the largest `objective`."""
     cuts.limits.call()
-    extra = np.zeros(cuts.d) if rest is None else rest
     if segment.k > 1:
-        return _general(segment, objective, constraints, extra)
+        return _general(segment, objective, constraints, rest)
     bounds = [b for c in constraints for b in simple_bounds(c.function, c.level, c.sign)]
-    ratios = segment.rows.as_ratios(objective, bounds, extra)
+    ratios = segment.rows.as_ratios(objective, bounds, rest)
     if ratios is None:
-        return _general(segment, objective, constraints, extra)
+        return _general(segment, objective, constraints, rest)
     return best_of(segment.curve.counts, ratios, tiebreak=segment.nearest)
 
 
@@ -68,24 +67,21 @@ def _general(
     segment: Segment,
     objective: fn.RateFunction,
     constraints: tuple[ProgramConstraint, ...],
-    rest: Floats,
+    rest: Floats | None,
 ) -> BestCutoff:
-    values = np.full(segment.n_choices, -INF)
-    met = np.zeros(segment.n_choices, bool)
-    for some, own in segment.blocks():
-        v = own + rest
+    def judged(v: Floats) -> Floats:
         feasible = np.ones(len(v), bool)
         for c in constraints:
             feasible &= c.violation(v) <= SATISFIED
-        met[some] = feasible
-        if feasible.any():
-            now = objective.value(v)
-            # What is not a number is worse than any.
-            values[some] = np.where(feasible & ~np.isnan(now), now, -INF)
+        # What is not a number is worse than any.
+        now = objective.value(v) if feasible.any() else np.full(len(v), np.nan)
+        return np.stack([feasible, np.where(feasible & ~np.isnan(now), now, -INF)])
+
+    met, values = segment.over(judged, rest)
     if not met.any():
         return BestCutoff(-1, -INF, 0)
     best = float(values.max())
-    ties = np.flatnonzero(met & (values >= tied(best)))
+    ties = np.flatnonzero((met > 0.0) & (values >= tied(best)))
     index = int(ties[segment.nearest(ties)])
     return BestCutoff(int(segment.every[index]), float(values[index]), int(met.sum()))
 
@@ -94,9 +90,7 @@ def least_violation(
     program: Program, segment: Segment, rest: Floats | None = None
 ) -> tuple[int, float]:
     """The choice of one segment with the smallest largest violation, and that violation."""
-    worst = np.empty(segment.n_choices)
-    for some, v in segment.blocks():
-        worst[some] = program.violation(v if rest is None else v + rest)
+    worst = segment.over(program.violation, rest)
     index = int(np.argmin(worst))
     return int(segment.every[index]), float(worst[index])
 

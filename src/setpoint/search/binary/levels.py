@@ -29,7 +29,9 @@ _ROUNDS = 100
 def solve_by_levels(cuts: CutoffSet, program: Program, near: float | None = None) -> Optimum | None:
     """The best thresholds, among all; None where the goal couples segments in another way."""
     split = split_of(cuts, program)
-    if split.is_joint and not _is_plain_ratio(program.score):
+    score = program.score
+    # Of ratios those with no value of their own where the denominator is 0.
+    if split.is_joint and not (isinstance(score, fn.Ratio) and score.at_zero == score.offset):
         return None
     sweep = _sweep_of(cuts, split)
     if sweep is None:
@@ -42,11 +44,6 @@ def solve_by_levels(cuts: CutoffSet, program: Program, near: float | None = None
         found = measure(cuts, program, choice, "optimal", "sweep over every level of the groups")
         return found if found.is_feasible else None
     return None
-
-
-def _is_plain_ratio(score: fn.RateFunction) -> bool:
-    """Whether a score is a ratio with no value of its own where the denominator is 0."""
-    return isinstance(score, fn.Ratio) and score.at_zero == score.offset
 
 
 def _best_choice(
@@ -93,8 +90,7 @@ def _sweep_of(cuts: CutoffSet, split: Split) -> _Sweep | None:
     for segment, part in zip(cuts.segments, split.parts, strict=True):
         met = np.ones(segment.n_choices, bool)
         for c in (*part.constraints, *idle):
-            every = (c.violation(v + part.rest) <= SATISFIED for _, v in segment.blocks())
-            met &= np.concatenate(list(every))
+            met &= segment.over(c.violation, part.rest) <= SATISFIED
         allowed.append(np.flatnonzero(met))
         idle = []
     values = [
@@ -125,7 +121,7 @@ def _values(x: fn.RateFunction, segment: Segment, rest: Floats) -> Floats:
     if isinstance(x, fn.Affine):
         form = segment.rows.form(x, rest)
         return np.asarray(form[:-1] @ segment.curve.counts + form[-1])
-    return np.concatenate([np.broadcast_to(x.value(v + rest), len(v)) for _, v in segment.blocks()])
+    return np.asarray(segment.over(x.value, rest))
 
 
 class _LevelCutoffs(NamedTuple):

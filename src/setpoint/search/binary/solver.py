@@ -364,7 +364,8 @@ def _steps(cuts: CutoffSet, program: Program, i: int) -> search.Frontier:
     moving = program.constraints[i]
     others = program.without(i).constraints
     kept: list[tuple[Floats, Floats, Codes]] = []
-    for start, v in _features(cuts):
+    start = 0
+    for v in _features(cuts):
         f = program.sense * np.asarray(program.value(v))
         g = moving.sign * np.asarray(moving.function.value(v))
         allowed = ~np.isnan(g)
@@ -373,6 +374,7 @@ def _steps(cuts: CutoffSet, program: Program, i: int) -> search.Frontier:
         index = np.flatnonzero(allowed)
         best = _undominated(f[index], g[index])
         kept.append((f[index][best], g[index][best], index[best] + start))
+        start += len(v)
     f, g, index = (np.concatenate(part) for part in zip(*kept, strict=True))
     if not len(f):
         raise search.InfeasibleError(f"without {moving} no rule meets the other constraints either")
@@ -393,17 +395,12 @@ def _steps(cuts: CutoffSet, program: Program, i: int) -> search.Frontier:
     )
 
 
-def _features(cuts: CutoffSet) -> Iterator[tuple[int, Floats]]:
-    """Features (m, d) of all choices of thresholds, some at a time, with the first's number."""
+def _features(cuts: CutoffSet) -> Iterator[Floats]:
+    """Features (m, d) of all choices of thresholds, some at a time."""
     if cuts.n_blocks == 1:
         cuts.limits.call()
-        for cutoffs, v in cuts.segments[0].blocks():
-            yield cutoffs.start, v
-        return
-    start = 0
-    for v, _ in iter_combinations(cuts, [s.every for s in cuts.segments]):
-        yield start, v
-        start += len(v)
+        return (v for _, v in cuts.segments[0].blocks())
+    return (v for v, _ in iter_combinations(cuts, [s.every for s in cuts.segments]))
 
 
 def _undominated(f: Floats, g: Floats) -> Codes:

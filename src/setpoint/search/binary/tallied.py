@@ -62,27 +62,21 @@ def bins_to_count(tally: Tally, kept: list[Codes], most: int, finer: bool) -> tu
 
 def ranges_of(tally: Tally, kept: list[Codes]) -> Ranges:
     """Bins as ranges, no more than an engine is to be asked for at once."""
-    out: Ranges = {}
-    joints: list[tuple[int, int, int]] = []
-    for s, at in enumerate(kept):
-        if not len(at):
-            continue
+    held = {s: at for s, at in enumerate(kept) if len(at)}
+    gaps: list[tuple[int, int, int]] = []
+    for s, at in held.items():
         breaks = np.flatnonzero(np.diff(at) > 1)
+        rows = np.append(0, np.cumsum(tally.bins[s].counts[0].sum(axis=0)))
+        between = rows[at[breaks + 1]] - rows[at[breaks] + 1]
+        gaps += [(n, s, k) for n, k in zip(between.tolist(), breaks.tolist(), strict=True)]
+    # The smallest gaps are closed.
+    excess = max(len(gaps) + len(held) - max(MOST_RANGES, len(held)), 0)
+    left = sorted(gaps)[excess:]
+    out: Ranges = {}
+    for s, at in held.items():
+        breaks = np.array(sorted(k for _, own, k in left if own == s), np.int64)
         first, last = at[np.append(0, breaks + 1)], at[np.append(breaks, len(at) - 1)]
         out[s] = list(zip(first.tolist(), last.tolist(), strict=True))
-        rows = np.append(0, np.cumsum(tally.bins[s].counts[0].sum(axis=0)))
-        between = rows[first[1:]] - rows[last[:-1] + 1]
-        joints += [(int(n), s, k) for k, n in enumerate(between.tolist())]
-    excess = sum(map(len, out.values())) - max(MOST_RANGES, len(out))
-    joined = {(s, k) for _, s, k in sorted(joints)[: max(excess, 0)]}
-    for s, ranges in out.items():
-        merged = [ranges[0]]
-        for k, (first, last) in enumerate(ranges[1:]):
-            if (s, k) in joined:
-                merged[-1] = (merged[-1][0], last)
-            else:
-                merged.append((first, last))
-        out[s] = merged
     return out
 
 
@@ -157,10 +151,7 @@ def bins_to_refine(
         for s, (segment, part) in enumerate(zip(cuts.segments, split.parts, strict=True)):
             kept[s], gain = _could_win(cuts, segment, part)
             gains.append(gain)
-        if isinstance(program.score, Min):
-            gap = max(gains)
-        else:
-            gap = sum(gains)
+        gap = max(gains) if isinstance(program.score, Min) else sum(gains)
     elif cuts.asked is None or (randomized is False and is_priced(program)):
         return _in_combinations(cuts, program, found)
     if cuts.asked is not None:  # mixtures were searched
