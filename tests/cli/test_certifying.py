@@ -339,11 +339,11 @@ def test_ctrl_c_while_certifying(shell, folder, tmp_path):
     code = (
         "import logging, os, signal, sys\n"
         "from setpoint.cli import main\n"
-        "import setpoint.estimators.opening\n"
+        "import setpoint.guarantees\n"
         "logging.getLogger('setpoint.compiled').disabled = True\n"  # that it compiles, if it does
         "def stopped(*args, **kwargs):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "sys.modules['setpoint.estimators.opening'].certified = stopped\n"
+        "setpoint.guarantees.certified = stopped\n"
         "main(sys.argv[1:])\n"
     )
     command, env = shell
