@@ -536,9 +536,11 @@ def guarantee_text(fitted: FittedModel) -> str:
     if guarantee is None:
         return ""
     texts = " and ".join(
-        c.text if c.confidence == guarantee.confidence else f"{c.text} at {sure(c.confidence)}"
+        c.text
+        if c.confidence == guarantee.confidence
+        else f"{c.text} at {sure(c.confidence).removesuffix(' confidence')}"
         for c in guarantee.constraints
-    ).replace(" confidence", "")
+    )
     line = f"at {sure(guarantee.confidence)}, on {guarantee.rows:,} rows: {texts}"
     if guarantee.state != "certified":
         return f"In the fit NOT certified {line}."
