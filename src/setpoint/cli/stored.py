@@ -150,6 +150,10 @@ def explore(asked: Asked) -> Ending:
     apart: to choose on rows is to look at them, and a chosen point is checked on others.
     """
     page, check, share = asked.page, asked.check, asked.test_size
+    refuse(
+        check is not None and share is not None,
+        "--check and --test-size: both name the rows for the check; give one",
+    )
     refuse(page == "-", "-o: the page is a file; name one that ends in .html")
     require_packages("setpoint explore", "report", "jinja2", "matplotlib")
     if check is not None:
@@ -297,6 +301,8 @@ def show(asked: Asked) -> Ending | None:
     """
     from setpoint.report import card_text, printed
 
+    if asked.card and asked.as_json:
+        raise click.UsageError("--card is Markdown: leave --json out")
     found, report = opened(asked, asked.model), asked.report
     if report is not None:
         with shell.writing(report):

@@ -215,6 +215,10 @@ class BlockCodes:
         last = self._last
         if last is not None and last[0] is block and last[1] == n_blocks:
             return last[2]
+        if block.shape != self._stratum.shape:
+            raise InputError(f"blocks {block.shape} are not those of {self._stratum.size} rows")
+        if block.size and not 0 <= int(block.min()) <= int(block.max()) < n_blocks:
+            raise InputError(f"`blocks` must lie within [0, {n_blocks})")
         code = block[self._order].astype(np.int64) * self.n_strata + self._stratum
         self._last = block, n_blocks, code
         return code

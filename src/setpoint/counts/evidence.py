@@ -426,6 +426,8 @@ class Evidence(Counted):
         array([1, 1])
         """
         rows = self.by_segment
+        if G.shape[:2] != (len(self.segments), len(rows.scores)):
+            raise InputError(f"G {G.shape} must be ({len(self.segments)}, {len(rows.scores)}, n)")
         return rows.in_row_order(decide_by_segment(rows.scores, rows.starts, G))
 
     def totals_of(self, *response: Floats) -> list[Floats]:

@@ -87,6 +87,11 @@ class Options:
             out = replace(
                 self, solver="post-shift", limits=solvers.PostShift().limited(self.limits)
             )
+        if self.limits.evaluations is not None and not goal.is_blackbox:
+            raise InputError(
+                "`limits`: evaluations are those of a metric without a formula, and "
+                f"{goal.objective} has one; leave out `evaluations={self.limits.evaluations!r}`"
+            )
         if out.solver != "post-shift":
             return out
         if goal.constraints:
@@ -101,6 +106,8 @@ class Options:
             )
         if self.evidence == "soft":
             raise InputError("`evidence`: post-shift measures against labels, got 'soft'")
+        if self.randomized is True:
+            raise InputError("`randomized`: post-shift finds rules without draws, got True")
         return out
 
     def takes_posteriors(self, n_classes: int) -> bool:

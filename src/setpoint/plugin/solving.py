@@ -222,6 +222,11 @@ def solve(
         raise InputTypeError(
             "`scores`: of a table it is the name of the column of scores, found None"
         )
+    if not lazy and (tol is not None or exact or checkpoint is not None or watch is not None):
+        raise InputError(
+            "tol, exact, checkpoint, watch: rows in memory are always solved exactly and at once; "
+            "these are for tables out of core"
+        )
     how: dict[str, Any] = {"randomized": randomized, "on_infeasible": on_infeasible}
     options = Options.of(solver, limits, evidence=evidence, **how).settled(goal)
     if options.oracle is not None:

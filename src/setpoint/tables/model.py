@@ -435,6 +435,7 @@ def settle(asked: TableModel, validation: Any, certify_on: Any) -> Goal:
     asked.promise = promise_of(goal, asked, certify_on, promised)
     asked.choice = choose_solver(
         asked.solver, own_metric=asked.metric is not None, estimator=asked.estimator,
+        randomized=asked.randomized, decide_on=asked.decide_on,
         baseline_threshold=asked.baseline_threshold, surrogate_groups=asked.surrogate_groups,
         validation=None if validation is None else True, **more,
     )  # fmt: skip

@@ -107,6 +107,8 @@ def choose_solver(
     *,
     own_metric: bool = False,
     estimator: str | None = None,
+    randomized: bool = False,
+    decide_on: Sequence[str] | None = None,
     **settings: Any,
 ) -> SolverChoice:
     """A solver with what is set for it, where that fits together.
@@ -137,6 +139,12 @@ def choose_solver(
         )
     for name in filter(given.__contains__, _TAKEN_BY):
         _check_taken(name, choice)
+    if randomized and (choice.family in ("penalty", "surrogates") or choice.measures):
+        rule = "trains one model with one threshold" if choice.trains else "finds rules"
+        raise InputError(
+            f"`randomized`: `solver={solver}` {rule}, which decide{'s' * choice.trains} nothing by "
+            "chance; leave it out"
+        )
     if "surrogates" in given:
         for name in given["surrogates"]:
             if name not in SURROGATES:
@@ -151,10 +159,19 @@ def choose_solver(
                 f"`solver={solver}` trains the model itself: leave out `estimator` ({model}), or "
                 "`solver`"
             )
+        if decide_on:
+            raise InputError(
+                f"`decide_on`: the rule of `solver={solver}` looks at the score alone; leave it out"
+            )
         if given.get("module") == "mlp":
             require_packages("`module=mlp`", "torch", "torch", "safetensors")
         if "checkpoint" in given:
             require_packages("`checkpoint`", "torch", "safetensors")
+    elif "evaluations" in given and not own_metric:
+        raise InputError(
+            "`evaluations`: a goal with a formula is counted at every cut-off in one pass, so "
+            "there is nothing to save; leave it out"
+        )
     seconds, evaluations = given.pop("max_seconds", None), given.pop("evaluations", None)
     apart = ("baseline_threshold", "validation", "surrogate_groups")
     taken = {name: value for name, value in given.items() if name not in apart}
