@@ -121,6 +121,7 @@ def test_help_and_completion_know_the_solvers(run, there):
             ("--solver", "ero", "--set", "max-seconds=nan"),
             "--set max-seconds is a number above 0 or None, got nan",
         ),
+        (("--solver", "ero", "--set", "draws"), "decides nothing by chance"),
         (("--decide-on", "sex"), "; see setpoint train --help"),
         (("--set", "max-seconds=0"), "max-seconds: 0.0 is not in the range x>0"),
     ],
