@@ -15,7 +15,7 @@ from setpoint.inference import FAILS, OPEN, SHOWN, verdict_of
 from setpoint.parameters import SATISFIED
 from setpoint.program import range_of
 from setpoint.report.entry import LEVEL, Entry
-from setpoint.report.facts import Facts, Part
+from setpoint.report.facts import Facts, GoalPart
 from setpoint.report.findings import (
     SEARCHED,
     best_precision,
@@ -195,7 +195,9 @@ def _tightened(entry: Entry, written: Constraint, level: float) -> float | None:
     return float(f"{moved:.12g}") if low < moved < high else None
 
 
-def _constraint(part: Part, before: Entry | None, margin: Constraint | None) -> Iterator[Advice]:
+def _constraint(
+    part: GoalPart, before: Entry | None, margin: Constraint | None
+) -> Iterator[Advice]:
     """What one constraint leaves open."""
     entry, what = part.entry, sentence(part.words)
     if entry.verdict is None:
@@ -237,7 +239,7 @@ def _ask_for_less(facts: Facts, entry: Entry) -> Advice:
     )
 
 
-def _held(before: Entry, part: Part) -> bool:
+def _held(before: Entry, part: GoalPart) -> bool:
     """Whether the bound that is meant held on the rows of the search; theirs may be another."""
     if not part.fixed:
         return bool(before.satisfied)
@@ -247,7 +249,7 @@ def _held(before: Entry, part: Part) -> bool:
     return verdict_of(before.value, before.value, bound, written.relation) == SHOWN
 
 
-def _closer(part: Part, margin: Constraint | None) -> Iterator[str]:
+def _closer(part: GoalPart, margin: Constraint | None) -> Iterator[str]:
     """How to get a verdict: a margin where one is possible and not yet there, or more rows."""
     entry = part.entry
     searched = _margin(entry)

@@ -15,7 +15,7 @@ from setpoint.inference import FAILS, OPEN, SHOWN
 from setpoint.report.advice import advice_of, stricter_goal
 from setpoint.report.displays.sections import pictures_of, pictures_of_refused
 from setpoint.report.entry import GroupRow
-from setpoint.report.facts import SIZE, TITLE, Facts, Part, Picture, TextSection
+from setpoint.report.facts import SIZE, TITLE, Facts, GoalPart, Picture, TextSection
 from setpoint.report.findings import (
     caveats,
     certificate,
@@ -239,7 +239,7 @@ def goal_table(facts: Facts) -> Grid:
     return Grid(head, rows, "parts", lines)
 
 
-def _part(facts: Facts, part: Part, other: float | None) -> tuple[list[Cell], list[str]]:
+def _part(facts: Facts, part: GoalPart, other: float | None) -> tuple[list[Cell], list[str]]:
     """One part of the goal, in columns; in lines its value, then what holds on new rows."""
     entry, low, high = part.entry, part.entry.low, part.entry.high
     if entry.interval == "exact":

@@ -460,7 +460,7 @@ class Run:
     )
 
 
-class Part(NamedTuple):
+class GoalPart(NamedTuple):
     """A part of the goal: what was found of it, and how it was written."""
 
     entry: Entry
@@ -555,15 +555,15 @@ class Facts:
         return Goal.parse(self.goal)
 
     @cached_property
-    def aim(self) -> Part:
+    def aim(self) -> GoalPart:
         """The objective, as it was written and found."""
-        return Part(self.objective, self.parsed_goal.objective)
+        return GoalPart(self.objective, self.parsed_goal.objective)
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[GoalPart, ...]:
         """Each constraint, as it was written and found."""
         pairs = zip(self.constraints, self.parsed_goal.constraints, strict=True)
-        return tuple(Part(entry, c.lhs, c) for entry, c in pairs)
+        return tuple(GoalPart(entry, c.lhs, c) for entry, c in pairs)
 
     @property
     def satisfied(self) -> bool | None:

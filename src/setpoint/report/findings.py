@@ -21,7 +21,7 @@ from setpoint.goals import (
 from setpoint.inference import FAILS, OPEN, SHOWN
 from setpoint.parameters import SATISFIED
 from setpoint.report.entry import LEVEL, Entry, smallest_group
-from setpoint.report.facts import Facts, Part
+from setpoint.report.facts import Facts, GoalPart
 from setpoint.report.numbers import count, named, percent, plural
 from setpoint.report.operating import Plane, precision_band
 from setpoint.report.promised import statement
@@ -46,7 +46,7 @@ class ShownFloor(NamedTuple):
     recall: float
 
 
-def few_found(facts: Facts, part: Part) -> str:
+def few_found(facts: Facts, part: GoalPart) -> str:
     """That a handful is found, of whom a precision says little; "" where it is not so."""
     known, x, positive = facts.counts.confusion, part.x, facts.counts.positive
     if not isinstance(x, Metric) or x.name != "precision" or len(known) != 3:
@@ -137,7 +137,7 @@ _NOT_OF_ROWS = {"f1", "fbeta", "jaccard", "micro_f1", "profit", "value"}
 """Shares of counts that are not rows, such as 2 tp of 2 tp + fp + fn."""
 
 
-def share_of_rows(part: Part) -> str:
+def share_of_rows(part: GoalPart) -> str:
     """Counts, where they are of rows and their share is the value; "" where they are not."""
     x, value, k, n = part.x, part.entry.value, part.entry.numerator, part.entry.denominator
     of_rows = isinstance(x, Metric) and x.name not in _NOT_OF_ROWS and part.unit == "share"
@@ -185,7 +185,7 @@ def empty(x: Expression) -> str:
     return "no row is accepted" if plain else "no row is decided so"
 
 
-def _finding(facts: Facts, part: Part) -> str:
+def _finding(facts: Facts, part: GoalPart) -> str:
     x, positive = part.x, facts.counts.positive
     if part.entry.value is None:
         return f"{part.words} was not evaluated"

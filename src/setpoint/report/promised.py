@@ -12,7 +12,7 @@ from setpoint.goals import Const, Constraint, Expression, Goal, column_in_words,
 from setpoint.parameters import SATISFIED
 from setpoint.program import range_of
 from setpoint.report.entry import Entry
-from setpoint.report.facts import Facts, Part
+from setpoint.report.facts import Facts, GoalPart
 from setpoint.report.numbers import percent, plural, shown_bound
 
 if TYPE_CHECKING:
@@ -181,20 +181,20 @@ def statement(facts: Facts) -> str:
     return f"Certified{_at_once(promised)}: {_joined(promised)} {_where(guarantee, promised)}"
 
 
-def _promised(facts: Facts) -> Iterator[tuple[Shown, Part]]:
+def _promised(facts: Facts) -> Iterator[tuple[Shown, GoalPart]]:
     """What is promised, and the part of the goal that it is about."""
     assert facts.guarantee is not None
     found = {c.text: c for c in facts.guarantee.constraints}
     return ((found[p.entry.text], p) for p in facts.parts if p.entry.text in found)
 
 
-def _at_once(promised: Sequence[tuple[Shown, Part]]) -> str:
+def _at_once(promised: Sequence[tuple[Shown, GoalPart]]) -> str:
     """The confidence, where it is one for all."""
     levels = {s.confidence for s, _ in promised}
     return f" at {sure(levels.pop())}" if len(levels) == 1 else ""
 
 
-def _joined(promised: Sequence[tuple[Shown, Part]]) -> str:
+def _joined(promised: Sequence[tuple[Shown, GoalPart]]) -> str:
     """What holds, with the confidence of each where they differ."""
     own = not _at_once(promised)
     return listed(
@@ -205,7 +205,7 @@ def _joined(promised: Sequence[tuple[Shown, Part]]) -> str:
     )
 
 
-def _where(guarantee: Guarantee, promised: Sequence[tuple[Shown, Part]]) -> str:
+def _where(guarantee: Guarantee, promised: Sequence[tuple[Shown, GoalPart]]) -> str:
     if guarantee.next_rows is None:
         return f"on new rows drawn like these{_of_groups(guarantee)}"
     each = "it refers" if len(promised) == 1 else "each refers"
@@ -270,7 +270,7 @@ def failures(facts: Facts) -> list[str]:
     return out
 
 
-def best_bound(part: Part) -> str:
+def best_bound(part: GoalPart) -> str:
     """The strictest bound that could be certified, in words; "" where there is none."""
     best = best_limit(part.entry.certified, part.entry.text)
     return "" if best is None else shown_bound(best, part.unit)
@@ -341,7 +341,7 @@ def promising(facts: Facts, fitted: Facts | None) -> Facts:
     return facts if fitted is None or facts.guarantee is not None else fitted
 
 
-def certified_in_words(facts: Facts, part: Part) -> str:
+def certified_in_words(facts: Facts, part: GoalPart) -> str:
     """What is certified of a constraint, or could be; "" where nothing is promised of it."""
     if part.entry.passed is None or facts.guarantee is None:
         return ""
