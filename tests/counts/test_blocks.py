@@ -219,6 +219,13 @@ def test_what_does_not_fit_is_refused():
             rows.with_posteriors(rows.scores, wrong)
     with pytest.raises(ValueError, match="must be"):
         rows.with_posteriors(rows.scores, pairs[:2])
+    ones = np.ones((3, 3))
+    with pytest.raises(ValueError, match="within"):
+        rows.block_features(ones, ones, Blocks(np.full(rows.n_rows, 2), 2))
+    with pytest.raises(ValueError, match="not those of"):
+        rows.block_features(ones, ones, Blocks(np.zeros(5, np.int64), 2))
+    with pytest.raises(ValueError, match="must be"):
+        rows.decide_tensor(np.ones((1, 3, 3)))
     for evidence in (rows, soft):
         with pytest.raises(IndexError):
             evidence.block_counts(np.full(rows.n_rows, 3))

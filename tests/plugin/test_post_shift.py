@@ -324,6 +324,8 @@ def test_bad_input():
         classifier('maximize blackbox("shop:revenue")').fit(X, y)
     with pytest.raises(ValueError, match="`evidence`: post-shift measures against labels"):
         classifier(box, evidence="soft").fit(X, y)
+    with pytest.raises(ValueError, match="`randomized`: post-shift finds rules without draws"):
+        classifier(box, randomized=True).fit(X, y)
     for smooth in (0, 2.5, "some", True, np.nan):
         with pytest.raises(
             ValueError, match="`smooth` is 'auto', a whole number >= 1 or None, got"

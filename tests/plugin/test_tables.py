@@ -278,6 +278,8 @@ def test_names_are_checked_before_any_pass():
         solve("maximize f1", lazy, **NAMES, tol=-1)
     with pytest.raises(ValueError, match="`exact=True` is `tol=0`"):
         solve("maximize f1", lazy, **NAMES, tol=0.1, exact=True)
+    with pytest.raises(ValueError, match="rows in memory are always solved exactly"):
+        solve("maximize f1", frame["score"], frame["label"], exact=True)
     with pytest.raises(TypeError, match="`y_pred` is the name of a column"):
         evaluate("maximize f1", lazy, y_true="label", y_pred=frame["label"])
 

@@ -116,13 +116,19 @@ def test_what_is_not_a_limit(given):
 
 
 def test_limits_by_what_auto_means():
-    calls = SearchLimits(calls=50)
+    evaluations, calls = SearchLimits(evaluations=50), SearchLimits(calls=50)
+    with pytest.raises(
+        ValueError, match=r"^`limits`: evaluations are .* accuracy has one; leave o"
+    ):
+        plug_in(limits=evaluations).fit(X, Y)
+    with pytest.raises(ValueError, match=r"^`limits`: evaluations are .* f1 has one; leave o"):
+        solve("f1", X[:, 0], Y, solver="post-shift", limits=evaluations)
     measured = PlugInClassifier(LogisticRegression(), BlackBox(f1_score), limits=calls)
     with pytest.raises(
         ValueError, match=r"`solver='post-shift'` takes seconds, evaluations, got c"
     ):
         measured.fit(X, Y)
-    assert measured.set_params(limits=SearchLimits(evaluations=50)).fit(X, Y).n_oracle_calls_ == 50
+    assert measured.set_params(limits=evaluations).fit(X, Y).n_oracle_calls_ == 50
 
 
 def test_set_params_reaches_into_values():

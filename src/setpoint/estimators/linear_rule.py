@@ -462,15 +462,9 @@ class TrainedClassifier(SearchParameters, GoalClassifier):
         ValueError, TypeError
             If an argument is wrong; the message says what.
         """
-        return self._fitted(
-            X,
-            y,
-            sample_weight=sample_weight,
-            sensitive_features=sensitive_features,
-            baseline=baseline,
-            datasets=datasets,
-            certify_on=certify_on,
-        )
+        beside = {"sample_weight": sample_weight, "sensitive_features": sensitive_features}
+        sets = {"datasets": datasets, "certify_on": certify_on}
+        return self._fitted(X, y, baseline=baseline, **beside, **sets)
 
     @atomic_fit
     def _fitted(self, X: Any, y: Any, /, **given: Any) -> Self:

@@ -451,12 +451,11 @@ class Monitor:
                     f"the state is of another {what}: {given!r}, and here it is {own[name]!r}"
                 )
         state = {}
-        for f in fields(self._wealth):
-            known = getattr(self._wealth, f.name)
-            array = np.array(data["wealth"][f.name], known.dtype)
+        for name, known in vars(self._wealth).items():
+            array = np.array(data["wealth"][name], known.dtype)
             if array.size != known.size:
-                raise InputError(f"the state is damaged: {f.name} has {array.size} numbers")
-            state[f.name] = array.reshape(known.shape)
+                raise InputError(f"the state is damaged: {name} has {array.size} numbers")
+            state[name] = array.reshape(known.shape)
         self._wealth = Wealth(**state)
         self.alarms_ = [Alarm(**a) for a in data["alarms"]]
         return self

@@ -250,10 +250,9 @@ def _is_plain(estimator: Any, X: Any) -> bool:
 
 def cannot_overflow(X: Any) -> bool:
     """Whether a small batch is known to hold no value that ends in an error on the way."""
-    if X.shape[0] == 1:
-        return True  # found before it is learnt
     values = X.ravel() if isinstance(X, np.ndarray) else X.data
-    return bool(values.size <= _MANY and float(np.vdot(values, values)) < _LARGE)
+    single = X.shape[0] == 1  # found before it is learnt
+    return single or bool(values.size <= _MANY and float(np.vdot(values, values)) < _LARGE)
 
 
 def as_codes(y: Any, labels: tuple[Label, Label], n_rows: int) -> Codes:

@@ -89,14 +89,14 @@ class Order:
         rows = self.of(epoch)[max(done - _MOST_SEEN, 0) : done]
         if before:
             rows = np.concatenate([self.of(epoch - 1)[n - before :], rows])
-        for kind, rare in self._rare.items():
-            rows = np.concatenate([rare, rows[self.positive[rows] != kind]])
+        for kind, own in self._classes.items():
+            if len(own) <= _MOST_SEEN // 2:
+                rows = np.concatenate([own, rows[self.positive[rows] != kind]])
         return rows
 
     @cached_property
-    def _rare(self) -> dict[bool, Rows]:
-        classes = {True: np.flatnonzero(self.positive), False: np.flatnonzero(~self.positive)}
-        return {kind: rows for kind, rows in classes.items() if len(rows) <= _MOST_SEEN // 2}
+    def _classes(self) -> dict[bool, Rows]:
+        return {True: np.flatnonzero(self.positive), False: np.flatnonzero(~self.positive)}
 
 
 # --- Networks by descent in minibatches -----------------------------------------------------------

@@ -76,11 +76,11 @@ class _LinearDescent:
         loss = stage.loss(plan.goal, plan.least, len(plan.train))
         if stage.start == "zero":
             theta = _lbfgs(plan.train, loss, theta, _STEPS, plan.tick)
-            self.judge(name, theta, self.scores(theta))
         elif stage.narrows:
             theta = self.narrow(loss, theta, name)
         else:
             theta = self.adam(loss, theta, name, stage.rate)
+        self.judge(name, theta, self.scores(theta))
         return theta
 
     def scores(self, theta: Floats) -> Floats:
@@ -116,7 +116,6 @@ class _LinearDescent:
             scale = np.sqrt(second / (1 - 0.999 ** (i + 1))) + 1e-8
             size = 0.5 * rate * (1.0 + np.cos(np.pi * i / _STEPS))
             theta = theta - size * first / (1 - 0.9 ** (i + 1)) / scale
-        self.judge(name, theta, self.scores(theta))
         return theta
 
     def narrow(self, loss: Loss, theta: Floats, name: str) -> Floats:
@@ -127,23 +126,19 @@ class _LinearDescent:
             self.judge(name, theta, z)
             loss.refresh(rows.seen(z), i / (_REFRESHES - 1))
             theta = _lbfgs(rows, loss, theta, _ROUND_STEPS, self.plan.tick)
-        self.judge(name, theta, self.scores(theta))
         return theta
 
     def polish(self) -> None:
         """An evolution strategy on the training rows, its result judged like the others."""
-        plan = self.plan
-        rng = np.random.default_rng([plan.seed, 1])
-        if not plan.holds_out:
-            polish(plan.train.X, plan.pool, _POLISH, rng, plan.tick)
-            return
-        own = Pool(plan.goal, plan.train, plan.least)
-        for candidate in plan.pool.best.values():
-            theta = candidate.parameters
-            own.offer(candidate.method, self.scores(theta), theta.copy)
-        polish(plan.train.X, own, _POLISH, rng, plan.tick)
-        theta = own.best[_POLISH].parameters
-        self.judge(_POLISH, theta, self.scores(theta))
+        plan, own = self.plan, self.plan.pool
+        if plan.holds_out:
+            own = Pool(plan.goal, plan.train, plan.least)
+            for c in plan.pool.best.values():
+                own.offer(c.method, self.scores(c.parameters), c.parameters.copy)
+        polish(plan.train.X, own, _POLISH, np.random.default_rng([plan.seed, 1]), plan.tick)
+        if plan.holds_out:
+            theta = own.best[_POLISH].parameters
+            self.judge(_POLISH, theta, self.scores(theta))
 
 
 def _pull(rows: TrainingRows, slope: Floats) -> Floats:

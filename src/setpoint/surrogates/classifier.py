@@ -14,7 +14,7 @@ from setpoint.blackbox import BudgetedMetric, margin, measured_on
 from setpoint.errors import InputError
 from setpoint.estimators import FitData, TrainedClassifier, fit_preprocessor, most_models, value_of
 from setpoint.goals import Goal
-from setpoint.inputs import Dataset, as_datasets, check_length
+from setpoint.inputs import as_datasets, check_length
 from setpoint.parameters import Above0
 from setpoint.report import GoalReport, measured_difference
 from setpoint.rules import Threshold
@@ -222,17 +222,21 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             If a limit or Ctrl-C ended the search: the best model until then is kept.
         """
         held = None if validation is None else as_datasets({"validation": validation})["validation"]
-        self._check_samples(held)
-        return self._fitted(
-            X,
-            y,
-            sample_weight=sample_weight,
-            sensitive_features=sensitive_features,
-            baseline=baseline,
-            datasets=datasets,
-            validation=held,
-            certify_on=certify_on,
-        )
+        if held is not None and held.y is None:
+            raise InputError(
+                "`validation` holds no labels, which the metric needs: pass a tuple (X, y) or a "
+                "Dataset with y"
+            )
+        if held is not None:
+            check_length(held.y, int(_num_samples(held.X)), "validation: y")
+            if self.cv is not None:
+                raise InputError(
+                    "`cv` holds rows of X out for the metric, and `validation` gives it rows of "
+                    "its own: leave one out"
+                )
+        beside = {"sample_weight": sample_weight, "sensitive_features": sensitive_features}
+        sets = {"datasets": datasets, "validation": held, "certify_on": certify_on}
+        return self._fitted(X, y, baseline=baseline, **beside, **sets)
 
     def _train(self, data: FitData, limits: Limits) -> SurrogatesTraining:
         solver, held = data.solver, data.is_validated
@@ -317,21 +321,6 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     def _transformed(self, features: Any, X: Any) -> Any:
         features = super()._transformed(features, X)
         return features if self.body_ is None else self.body_.features(features)
-
-    def _check_samples(self, held: Dataset | None) -> None:
-        if held is None:
-            return
-        if held.y is None:
-            raise InputError(
-                "`validation` holds no labels, which the metric needs: pass a tuple (X, y) or a "
-                "Dataset with y"
-            )
-        check_length(held.y, int(_num_samples(held.X)), "validation: y")
-        if self.cv is not None:
-            raise InputError(
-                "`cv` holds rows of X out for the metric, and `validation` gives it rows of its "
-                "own: leave one out"
-            )
 
     def _linear(self, name: str) -> Floats:
         parameters = super()._linear(name)
