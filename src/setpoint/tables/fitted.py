@@ -310,9 +310,18 @@ class FittedModel:
         return self.source or "the model"
 
     # ------------------------------------------------------------------ what it decides
-    def predict(self, table: Any, **asked: Any) -> pd.DataFrame:
+    def predict(
+        self,
+        table: Any,
+        *,
+        keep: str | Sequence[str] = (),
+        adapt: bool = False,
+        at_most: int | Mapping[Any, int] | None = None,
+        by: str | None = None,
+    ) -> pd.DataFrame:
         """Decisions and scores of a table as a frame: see :meth:`decided`."""
-        frame: pd.DataFrame = needed("pyarrow").table(self.decided(table, **asked)).to_pandas()
+        found = self.decided(table, keep=keep, adapt=adapt, at_most=at_most, by=by)
+        frame: pd.DataFrame = needed("pyarrow").table(found).to_pandas()
         return frame
 
     def decided(
@@ -414,7 +423,8 @@ class FittedModel:
         table: Any,
         *,
         goal: Any = None,
-        **beside: Any,
+        baseline: str | None = None,
+        datasets: Mapping[str, Any] | None = None,
     ) -> GoalReport:
         """Judge it by a table with labels."""
         from setpoint.blackbox import BlackBox
@@ -430,7 +440,7 @@ class FittedModel:
             )
         else:
             goal = self.goal_by(goal)
-        rows = self.rows(table, goal, **beside)
+        rows = self.rows(table, goal, baseline=baseline, datasets=datasets)
         doing = step("judging the rule")
         with warnings_as_notes() as warned, doing, redirect_stdout(sys.stderr):
             found: GoalReport = clf.evaluate(**rows, goal=as_goal(goal))
@@ -461,11 +471,13 @@ class FittedModel:
         self,
         table: Any,
         goal: Any,
-        **beside: Any,
+        *,
+        baseline: str | None = None,
+        datasets: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Labels and decisions of it, as :func:`setpoint.rows_needed` takes them."""
         clf, goal = self.classifier, self.goal_by(goal)
-        rows = self.rows(table, goal, **beside)
+        rows = self.rows(table, goal, baseline=baseline, datasets=datasets)
         with step("deciding"), warnings_as_notes():
             sets = (rows.pop("datasets") or {}).items()
             judged = {name: replace(one, X=clf.predict(one.X)) for name, one in sets}
@@ -482,7 +494,8 @@ class FittedModel:
         *,
         vary: str | None = None,
         values: Sequence[float] | None = None,
-        **beside: Any,
+        baseline: str | None = None,
+        datasets: Mapping[str, Any] | None = None,
     ) -> Frontier:
         """The best objective as the bound of one constraint moves."""
         from setpoint.plugin import frontier
@@ -491,7 +504,9 @@ class FittedModel:
         goal = self.goal_by(self.rule_goal)
         if vary is not None:
             goal, _ = vary_of(goal, vary)
-        rows = self.rows(table, goal, deployed=bool(goal.needs.baseline), **beside)
+        rows = self.rows(
+            table, goal, deployed=bool(goal.needs.baseline), baseline=baseline, datasets=datasets
+        )
         with warnings_as_notes(), step("moving the bound"):
             try:
                 return frontier(self.classifier, vary=vary, values=values, **rows)
@@ -552,7 +567,8 @@ class FittedModel:
         bounds: str | Sequence[str] = (),
         line: float | None = None,
         rule: Rule | str | None = None,
-        **beside: Any,
+        baseline: str | None = None,
+        datasets: Mapping[str, Any] | None = None,
     ) -> Self:
         """The model with another rule, not fitted again: to other bounds, a score, or a rule."""
         from setpoint.plugin import with_goal, with_rule
@@ -568,7 +584,7 @@ class FittedModel:
         goal = moved_goal(own, bounds)
         looked_at = dict.fromkeys(self._looks_of(chosen), "`rule`")
         table = read(table, self.columns)
-        rows = self.rows(table, goal, looked_at=looked_at, **beside)
+        rows = self.rows(table, goal, looked_at=looked_at, baseline=baseline, datasets=datasets)
         with warnings_as_notes(), step("moving the rule"):
             try:
                 if chosen is None:
