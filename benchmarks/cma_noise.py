@@ -13,16 +13,7 @@ import argparse
 from typing import Any
 
 import numpy as np
-from cma_data import (
-    COVERAGE,
-    H_MEAN,
-    TABLE_9,
-    TABLE_10,
-    Given,
-    quiet,
-    require,
-    run_with_one_thread,
-)
+from cma_data import COVERAGE, H_MEAN, TABLE_9, TABLE_10, Given, quiet, require, run_with_one_thread
 from sklearn.model_selection import train_test_split
 
 from setpoint import PlugInClassifier

@@ -16,18 +16,7 @@ from typing import Any
 
 import numpy as np
 from cma_data import quiet, run_with_one_thread
-from dsc_data import (
-    Found,
-    Measured,
-    Task,
-    accepted,
-    adult,
-    cell,
-    covtype,
-    figure,
-    halves,
-    heading,
-)
+from dsc_data import Found, Measured, Task, accepted, adult, cell, covtype, figure, halves, heading
 from dsc_peers import Models, at_zero, blended, scored, thresholded
 
 from setpoint import Dataset, RampClassifier

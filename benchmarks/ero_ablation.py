@@ -21,17 +21,7 @@ from typing import Any
 
 import numpy as np
 from cma_data import quiet, require, run_with_one_thread
-from ero_data import (
-    LEVEL,
-    PROBLEMS,
-    Found,
-    Measured,
-    Reached,
-    cell,
-    mean,
-    outcomes,
-    split,
-)
+from ero_data import LEVEL, PROBLEMS, Found, Measured, Reached, cell, mean, outcomes, split
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GroupShuffleSplit

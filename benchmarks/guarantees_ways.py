@@ -16,10 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from setpoint import NotCertifiable, solve
 from setpoint.goals import Goal
-from setpoint.guarantees import (
-    Certification,
-    certified,
-)
+from setpoint.guarantees import Certification, certified
 from setpoint.inference import at_least
 from setpoint.inputs import CheckedData, GivenRows, classes_of
 from setpoint.program import link

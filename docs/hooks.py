@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import setpoint
+from setpoint.cli.meaning import shape_of
 from setpoint.goals import example_of, inside_of
 from setpoint.goals import table as table_of_metrics
 from setpoint.goals.entries import TABLE, Event, MetricEntry
-from setpoint.meaning import shape_of
 from setpoint.solvers import FAMILIES, SOLVERS
 
 __all__ = [

@@ -7,9 +7,7 @@ import pytest
 
 from setpoint import load_model, save_model
 from setpoint.goals import Goal
-from setpoint.guarantees import (
-    NotCertifiable,
-)
+from setpoint.guarantees import NotCertifiable
 from setpoint.solvers import Confidence
 from setpoint.tables import goals_near
 

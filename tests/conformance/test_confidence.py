@@ -20,9 +20,7 @@ from setpoint import (
     RampClassifier,
     SearchLimits,
 )
-from setpoint.estimators import (
-    open_fit,
-)
+from setpoint.estimators import open_fit
 from setpoint.solvers import AdaptiveSurrogates
 from thinning import over
 

@@ -9,12 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from setpoint import (
-    ModelFileError,
-    PlugInClassifier,
-    load_model,
-    save_model,
-)
+from setpoint import ModelFileError, PlugInClassifier, load_model, save_model
 from setpoint.estimators.persistence import FACTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning")

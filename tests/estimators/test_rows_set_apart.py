@@ -5,10 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.estimators import (
-    content_of,
-    same_content,
-)
+from setpoint.estimators import content_of, same_content
 from setpoint.estimators.opening import split_kinds
 
 

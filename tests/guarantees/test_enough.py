@@ -7,11 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from setpoint import Confidence, NotCertifiable, PlugInClassifier, solve
 from setpoint.counts import Rows
 from setpoint.goals import Goal
-from setpoint.guarantees import (
-    Promise,
-    RuleTests,
-    check_enough,
-)
+from setpoint.guarantees import Promise, RuleTests, check_enough
 from setpoint.program import link
 
 RECALL = "maximize precision subject to recall >= 0.9"

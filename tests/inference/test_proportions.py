@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 
 from setpoint.inference import clopper_pearson, quantile
-from setpoint.inference.tails import (
-    difference_above,
-    ratio_above,
-    ratio_below,
-)
+from setpoint.inference.tails import difference_above, ratio_above, ratio_below
 
 Z = 1.959963984540054
 

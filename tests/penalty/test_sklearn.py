@@ -13,11 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
 
 from penalty.samples import FPOR, imbalanced, penalty
-from setpoint import (
-    goal_scorer,
-    load_model,
-    save_model,
-)
+from setpoint import goal_scorer, load_model, save_model
 
 X, Y = imbalanced()
 FRAME = pd.DataFrame(X, columns=["a", "b", "c", "d"])

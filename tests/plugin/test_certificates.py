@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 
-from setpoint import (
-    ConstantGoalWarning,
-    solve,
-)
+from setpoint import ConstantGoalWarning, solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning")
 

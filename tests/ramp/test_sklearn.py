@@ -15,12 +15,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import (
-    KBinsDiscretizer,
-    OneHotEncoder,
-    SplineTransformer,
-    StandardScaler,
-)
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, SplineTransformer, StandardScaler
 
 from ramp.samples import COVERAGE, ramp, sample
 from setpoint import ConstantGoalWarning, Deployed, goal_scorer, load_model, save_model

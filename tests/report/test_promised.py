@@ -11,11 +11,7 @@ from matplotlib.figure import Figure
 
 from report.page_reading import checked, part, read_part
 from setpoint import Goal, NotCertifiable
-from setpoint.guarantees import (
-    Guarantee,
-    Shown,
-    Unshown,
-)
+from setpoint.guarantees import Guarantee, Shown, Unshown
 from setpoint.guarantees.refusal import BestBounds
 from setpoint.report import (
     UNCERTIFIED,

@@ -5,13 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from setpoint.tables import (
-    LEARNERS,
-    described,
-    kinds_of,
-    learner_for,
-    model_for,
-)
+from setpoint.tables import LEARNERS, described, kinds_of, learner_for, model_for
 from setpoint.tables.features import DateParts, unusable
 
 CLASSES = ("sklearn.naive_bayes.GaussianNB", "sklearn.svm.LinearSVC")

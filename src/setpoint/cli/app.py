@@ -14,14 +14,7 @@ from typing import Any, NoReturn, cast
 import click
 from click.shell_completion import CompletionItem
 
-from setpoint.cli.session import (
-    BROKEN_PIPE,
-    ERROR,
-    STOPPED,
-    Session,
-    StoppedByUser,
-    message_of,
-)
+from setpoint.cli.session import BROKEN_PIPE, ERROR, STOPPED, Session, StoppedByUser, message_of
 from setpoint.errors import SetpointError
 from setpoint.tables import warnings_as_notes
 

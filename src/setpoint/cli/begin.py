@@ -14,10 +14,7 @@ import click
 from setpoint.cli import session as shell
 from setpoint.cli.endings import command
 from setpoint.cli.fit import fit
-from setpoint.cli.options import Asked, refuse
-from setpoint.goals import SYNONYMS, TABLE, VOCABULARY, as_goal, why_unknown
-from setpoint.inputs import whole_file
-from setpoint.meaning import (
+from setpoint.cli.meaning import (
     TITLES,
     goal_facts,
     goal_text,
@@ -25,6 +22,9 @@ from setpoint.meaning import (
     metric_text,
     vocabulary_text,
 )  # fmt: skip
+from setpoint.cli.options import Asked, refuse
+from setpoint.goals import SYNONYMS, TABLE, VOCABULARY, as_goal, why_unknown
+from setpoint.inputs import whole_file
 
 # --- ``setpoint goal``: what a goal means, before there are data ----------------------------------
 

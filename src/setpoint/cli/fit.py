@@ -10,15 +10,7 @@ import click
 
 from setpoint import search
 from setpoint.cli import session as shell
-from setpoint.cli.endings import (
-    Ending,
-    Page,
-    command,
-    command_text,
-    styled,
-    verdict,
-    wrote,
-)
+from setpoint.cli.endings import Ending, Page, command, command_text, styled, verdict, wrote
 from setpoint.cli.options import READING, Asked, refuse
 from setpoint.cli.session import metric_of, module_file
 from setpoint.errors import InputError

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli import session as shell
-from setpoint.cli.endings import (
-    Ending,
-    blocks,
-    command,
-    judged,
-    styled,
-    wrote,
-)
+from setpoint.cli.endings import Ending, blocks, command, judged, styled, wrote
 from setpoint.cli.options import READING, Asked, Option, level_of, refuse
 from setpoint.cli.session import metric_for, module_file, opened, opened_with
 from setpoint.goals import as_goal

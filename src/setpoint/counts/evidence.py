@@ -24,13 +24,7 @@ from setpoint.counts.argmax import (
     decide_by_segment,
     side_by_side,
 )
-from setpoint.counts.codebook import (
-    Codebook,
-    Column,
-    Marginals,
-    Measure,
-    at_mean_measures,
-)
+from setpoint.counts.codebook import Codebook, Column, Marginals, Measure, at_mean_measures
 from setpoint.counts.confusion import Confusion, count_decisions
 from setpoint.counts.counted import Counted, Decider
 from setpoint.counts.curves import Curve, cutoffs

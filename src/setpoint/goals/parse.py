@@ -22,13 +22,7 @@ from setpoint.goals.expressions import (
     signed_sum,
 )
 from setpoint.goals.populations import REDUCERS, Constraint, Relation, plain_label
-from setpoint.goals.table import (
-    AT_MOST,
-    SYNONYMS,
-    VOCABULARY,
-    MetricFunction,
-    at_most,
-)
+from setpoint.goals.table import AT_MOST, SYNONYMS, VOCABULARY, MetricFunction, at_most
 
 # --- Words that other libraries, papers and people use: names of metrics here ---------------------
 

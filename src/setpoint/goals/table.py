@@ -13,23 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import GoalError
-from setpoint.goals.entries import (
-    INF,
-    TABLE,
-    Better,
-    Event,
-    MetricEntry,
-    parameters_of,
-)
-from setpoint.goals.expressions import (
-    Baseline,
-    Expression,
-    Metric,
-    Reduce,
-    log,
-    signed_sum,
-    sqrt,
-)
+from setpoint.goals.entries import INF, TABLE, Better, Event, MetricEntry, parameters_of
+from setpoint.goals.expressions import Baseline, Expression, Metric, Reduce, log, signed_sum, sqrt
 from setpoint.goals.populations import Constraint, Label, Other, real_number
 
 if TYPE_CHECKING:

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.guarantees.certifying import (
-        Certification,
-        certified,
-        number_of_try,
-        times_of,
-    )
+    from setpoint.guarantees.certifying import Certification, certified, number_of_try, times_of
     from setpoint.guarantees.e_process import (
         Bets,
         Crossing,
@@ -23,10 +18,7 @@ if TYPE_CHECKING:
         bets_of,
         increments_of,
     )
-    from setpoint.guarantees.paths import (
-        MARGINS,
-        monotone_constraints,
-    )
+    from setpoint.guarantees.paths import MARGINS, monotone_constraints
     from setpoint.guarantees.planning import Pilot, RowsPlan, fewest_rows, rows_of
     from setpoint.guarantees.promise import (
         Guarantee,
@@ -47,12 +39,7 @@ if TYPE_CHECKING:
         check_enough,
         tests_on,
     )
-    from setpoint.guarantees.requirements import (
-        Part,
-        Requirement,
-        Several,
-        requirements_of,
-    )
+    from setpoint.guarantees.requirements import Part, Requirement, Several, requirements_of
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
     __getattr__ = lazily(__name__)

@@ -27,14 +27,7 @@ from setpoint.guarantees.paths import (
     monotone_constraints,
     path_rules_of,
 )
-from setpoint.guarantees.promise import (
-    Guarantee,
-    Promise,
-    RuleTests,
-    State,
-    Tried,
-    fixed_sequence,
-)
+from setpoint.guarantees.promise import Guarantee, Promise, RuleTests, State, Tried, fixed_sequence
 from setpoint.guarantees.refusal import Unshown, best_shown, by_label, tests_on
 from setpoint.inference import quantile
 from setpoint.program import LinkedGoal

@@ -22,13 +22,7 @@ from setpoint.guarantees.requirements import (
     requirements_of,
 )
 from setpoint.inference import CountedRates, added_by
-from setpoint.program import (
-    LinkedGoal,
-    Linker,
-    ProgramConstraint,
-    Rate,
-    bound_of,
-)
+from setpoint.program import LinkedGoal, Linker, ProgramConstraint, Rate, bound_of
 from setpoint.program import functions as fn
 
 # --- What can be bet on row by row ----------------------------------------------------------------

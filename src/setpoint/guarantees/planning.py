@@ -17,13 +17,7 @@ from setpoint.array_types import Floats
 from setpoint.counts import Confusion
 from setpoint.errors import InputError
 from setpoint.goals import Constraint, as_goal
-from setpoint.guarantees.requirements import (
-    Part,
-    Requirement,
-    Several,
-    leaves,
-    requirements_of,
-)
+from setpoint.guarantees.requirements import Part, Requirement, Several, leaves, requirements_of
 from setpoint.inference import (
     CountedRates,
     Profiles,

@@ -20,18 +20,9 @@ from setpoint.goals import Constraint, Reduce, walk
 from setpoint.goals import requirements_of as requirements_in
 from setpoint.guarantees.p_values import PValues, Ranges
 from setpoint.guarantees.requirements import Part, Requirement, Several, leaves, requirements_of
-from setpoint.inference import (
-    CountedRates,
-    KnownWeights,
-    Weights,
-    influence_of,
-    share_needed,
-)
+from setpoint.inference import CountedRates, KnownWeights, Weights, influence_of, share_needed
 from setpoint.parameters import SATISFIED
-from setpoint.program import (
-    LinkedGoal,
-    ProgramConstraint,
-)
+from setpoint.program import LinkedGoal, ProgramConstraint
 from setpoint.rules import Rule
 from setpoint.solvers import Confidence
 

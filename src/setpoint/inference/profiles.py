@@ -12,14 +12,7 @@ import numpy as np
 from setpoint.array_types import Bools, Codes, Floats
 from setpoint.counts import Confusion
 from setpoint.goals import Expression
-from setpoint.program import (
-    INF,
-    Affine,
-    Linker,
-    RateFunction,
-    RateTable,
-    Ratio,
-)
+from setpoint.program import INF, Affine, Linker, RateFunction, RateTable, Ratio
 
 # --- Units of counting: what those of a profile add up to -----------------------------------------
 

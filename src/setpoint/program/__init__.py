@@ -1,11 +1,6 @@
 """Programs: a goal over the rates of some data, which every solver starts from."""
 
-from setpoint.program.accepted import (
-    Accepted,
-    AcceptedRates,
-    most_in_parts,
-    range_over_boxes,
-)
+from setpoint.program.accepted import Accepted, AcceptedRates, most_in_parts, range_over_boxes
 from setpoint.program.backends import backend
 from setpoint.program.functions import (
     INF,
@@ -33,9 +28,4 @@ from setpoint.program.program import (
     link,
     without_auxiliaries,
 )
-from setpoint.program.rates import (
-    DiagonalForm,
-    Rate,
-    RateTable,
-    diagonal_form,
-)
+from setpoint.program.rates import DiagonalForm, Rate, RateTable, diagonal_form

@@ -41,11 +41,7 @@ if TYPE_CHECKING:
         vary_of,
         words_of,
     )
-    from setpoint.search.infeasibility import (
-        InfeasibleError,
-        explain,
-        not_found,
-    )
+    from setpoint.search.infeasibility import InfeasibleError, explain, not_found
     from setpoint.search.limits import (
         INTERRUPTED,
         Limits,

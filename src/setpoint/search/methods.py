@@ -26,12 +26,7 @@ from setpoint.program import (
     algebra,
 )
 from setpoint.search.achievable import MixtureWeights, Optimum, mixed_of
-from setpoint.search.linear_program import (
-    TOLERANCE,
-    ConcaveSum,
-    split_terms,
-    sum_of,
-)
+from setpoint.search.linear_program import TOLERANCE, ConcaveSum, split_terms, sum_of
 from setpoint.search.master import InfeasibleMasterError, MasterResult, Pricing, Region
 
 # --- Column generation: solve over the columns so far, ask for better ones ------------------------

@@ -5,12 +5,7 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.sources.counted import (
-        CountedRows,
-        FrameRows,
-        frame_rows_of,
-        require_formula,
-    )
+    from setpoint.sources.counted import CountedRows, FrameRows, frame_rows_of, require_formula
     from setpoint.sources.engines import source_of
     from setpoint.sources.passes import CountsCheckpoint, Pass, Passes
     from setpoint.sources.source import (

@@ -15,13 +15,7 @@ from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
-from setpoint.counts import (
-    BinCounts,
-    Binning,
-    Bins,
-    Confusion,
-    Tally,
-)
+from setpoint.counts import BinCounts, Binning, Bins, Confusion, Tally
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import Goal
 from setpoint.inputs import check_writable, whole_file

@@ -646,12 +646,7 @@ class FittedModel:
         frontier: Any,
     ) -> ModelComparison:
         """Compare models of tables, this one first: see :func:`setpoint.compare`."""
-        from setpoint.judging import (
-            check_matching,
-            check_same,
-            comparison_of,
-            judged_classifier,
-        )
+        from setpoint.judging import check_matching, check_same, comparison_of, judged_classifier
 
         named = {model.source or repr(name): model for name, model in models.items()}
         if len(named) < len(models):  # the same file twice

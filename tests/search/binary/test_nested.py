@@ -9,9 +9,7 @@ from setpoint.counts import Evidence
 from setpoint.guarantees import Promise, RuleTests, monotone_constraints
 from setpoint.guarantees.paths import certified_windows, least_successes
 from setpoint.program import link
-from setpoint.search import (
-    CutoffSet,
-)
+from setpoint.search import CutoffSet
 from thinning import over
 
 NESTED = [

@@ -14,14 +14,7 @@ from setpoint.array_types import Bools, Codes, Floats
 from setpoint.counts import BinCounts, Counted, Tally
 from setpoint.errors import ShapeError, warn_caller
 from setpoint.parameters import SATISFIED
-from setpoint.program import (
-    LinkedGoal,
-    Min,
-    Program,
-    Ratio,
-    most_in_parts,
-    range_over_boxes,
-)
+from setpoint.program import LinkedGoal, Min, Program, Ratio, most_in_parts, range_over_boxes
 from setpoint.search.binary.cutoffs import CutoffSet, Segment
 from setpoint.search.binary.deterministic import SegmentGoal, split_of, sweep
 from setpoint.search.binary.solver import conclude, find_rule
