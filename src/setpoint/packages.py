@@ -42,7 +42,7 @@ def lazily(room: str) -> Callable[[str], Any]:
             if name in by_itself:  # the version
                 value = import_module("importlib.metadata").version(room)
             else:
-                value = getattr(import_module(homes[name]), name)
+                value = getattr(__import__(homes[name], fromlist=[name]), name)
         except AttributeError as error:  # Python would say that there is no such name
             raise ImportError(f"{homes[name]} could not be imported: {error}") from error
         setattr(sys.modules[room], name, value)  # found once, plain afterwards

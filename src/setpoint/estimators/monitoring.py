@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from html import escape
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,7 +19,18 @@ from setpoint.guarantees import Bets, Increments, Wealth, bets_of, increments_of
 from setpoint.inputs import CheckedData, GivenRows, classes_of
 from setpoint.parameters import is_number
 from setpoint.program import link
-from setpoint.report import GoalReport, TextSection, percent, shown, style, unit_of
+from setpoint.report import (
+    Document,
+    GoalReport,
+    Prose,
+    TextSection,
+    as_notebook,
+    as_text,
+    percent,
+    shown,
+    style,
+    unit_of,
+)
 
 if TYPE_CHECKING:
     from setpoint.report import Canvas, Display
@@ -355,11 +365,16 @@ class Monitor:
         """A report with what is known here as a section, such as that of a stream."""
         return replace(report, sections=(*report.sections, self.section()))
 
+    def document(self) -> Document:
+        """What is known, as a document."""
+        first, *lines = self.lines()
+        return Document(first.removesuffix("."), str(self.goal), "", (), [Prose(lines, "each")])
+
     def __str__(self) -> str:
-        return "\n".join([f"Goal: {self.goal}", "", *self.lines()])
+        return as_text(self.document())
 
     def _repr_html_(self) -> str:
-        return f'<pre class="setpoint-monitor">{escape(str(self))}</pre>'
+        return as_notebook(self.document())
 
     def plot(self, ax: Canvas = None) -> Display:
         """Draw the wealth that was won against each statement, and the line of the alarm.
