@@ -113,6 +113,8 @@ def test_output_is_checked_first(run, folder, model, tmp_path):
         done = run("predict", model, new, "-o", out)
         assert done.exit_code == 1
         assert words in done.stderr
+    done = run("predict", model, new, "--json", "-o", tmp_path / "p.csv")
+    assert "name the file *.jsonl" in done.stderr
 
 
 def test_a_full_disk_leaves_the_old_file(run, folder, model, tmp_path, monkeypatch):

@@ -291,7 +291,10 @@ def _format(output: str, as_json: bool) -> str:
     if kind is None:
         device = at.exists() and not at.is_file()  # or a pipe
         refuse(not device, f"-o: {output} ends in none of {', '.join(FORMATS)}")
-    return kind or plain
+    kind = kind or plain
+    json_lines = not as_json or kind == ".jsonl"
+    refuse(not json_lines, f"--json writes JSON lines: name the file *.jsonl, not {output}")
+    return kind
 
 
 # --- ``setpoint solve``: the rule for scores that are there ---------------------------------------
