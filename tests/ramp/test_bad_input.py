@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from ramp.samples import COVERAGE, ramp, sample
 from setpoint import Dataset, Deployed, FewRowsWarning, GoalError, SearchLimits
 from setpoint.errors import EmptyPopulationError, InputError, InputTypeError, ShapeError
-from setpoint.ramp import classifier
+from setpoint.ramp.solvers.augmented_lagrangian import RampSearch
 from setpoint.solvers import CuttingPlane
 
 S = sample(400)
@@ -31,7 +31,7 @@ def no_training(request, monkeypatch):
         raise AssertionError("a model was trained before the input was checked")
 
     if "trains" not in request.fixturenames:
-        monkeypatch.setattr(classifier, "train", train)
+        monkeypatch.setattr(RampSearch, "solved", train)
 
 
 @pytest.fixture

@@ -184,7 +184,7 @@ class Evidence(Counted):
     @cached_property
     def is_weighted(self) -> bool:
         """Whether rows have weights, or count by measures too."""
-        return self.rows.weight is not None or self.rows.measures is not None
+        return self.rows.is_weighted or self.rows.measures is not None
 
     @cached_property
     def score_columns(self) -> ScoreColumns:

@@ -140,6 +140,11 @@ class Rows:
         """Number of rows."""
         return len(self.true)
 
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows have weights beside what they count by measures."""
+        return self.weight is not None
+
     @cached_property
     def segment(self) -> Codes:
         """The segment of each row (N,)."""

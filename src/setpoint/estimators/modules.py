@@ -170,6 +170,11 @@ def rows_at_once(n_features: int) -> int:
     return max(1, min(_MOST_ROWS, _MOST_NUMBERS // max(n_features, 1)))
 
 
+def batches(n_rows: int, size: int) -> Iterator[slice]:
+    """Slices of so many rows, of which there may be none."""
+    return iter(gen_batches(n_rows, size) if n_rows else ())
+
+
 def dtype_of(module: torch.nn.Module) -> torch.dtype:
     """Of the module's parameters; float32 where it has none yet."""
     import torch
@@ -210,7 +215,7 @@ def resident(X: Any, like: torch.dtype, device: str) -> Any:
     if n * d * like.itemsize > _RESIDENT * torch.cuda.mem_get_info(where)[0]:
         return X
     out = torch.empty((n, d), dtype=like, device=where)
-    for part in gen_batches(n, rows_at_once(d)):
+    for part in batches(n, rows_at_once(d)):
         out[part] = as_batch(X, part, like)
     return out
 
@@ -238,7 +243,7 @@ def scores(
     module.to(device).eval()
     try:
         with torch.no_grad():
-            for part in gen_batches(len(out), rows_at_once(X.shape[1])):
+            for part in batches(len(out), rows_at_once(X.shape[1])):
                 some = part if rows is None else rows[part]
                 z = logits(module, as_batch(X, some, like).to(device))
                 out[part] = (z if like == torch.float64 else z.float()).cpu().numpy()

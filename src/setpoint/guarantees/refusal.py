@@ -231,7 +231,7 @@ def tests_on(promise: Promise, rows: Rows | Counted) -> RuleTests:
     rows = by_label(rows)
     # Rows may weigh something beside what columns of numbers say, where that is known.
     try:
-        if rows.weight is not None if isinstance(rows, Rows) else rows.is_weighted:
+        if rows.is_weighted:
             raise GoalError(
                 "nothing can be promised for weighted rows: how much a row may ever weigh is not "
                 "known from those seen. Leave out `sample_weight`, or the confidence: goals are "

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import gen_batches
 
 from setpoint.array_types import Floats
 from setpoint.blackbox import RowMetric, rows_taken
@@ -136,7 +135,7 @@ class FrozenBody:
         given = _inputs(network.get_submodule(self.layer))
         like, size = modules.dtype_of(network), modules.rows_at_once(X.shape[1])
         with modules.needed("torch").no_grad():
-            for rows in gen_batches(X.shape[0], size):
+            for rows in modules.batches(X.shape[0], size):
                 network(modules.as_batch(X, rows, like).to(device))
                 out[rows] = given[-1].reshape(rows.stop - rows.start, out.shape[1])
                 given.clear()

@@ -12,7 +12,6 @@ from search.binary.tallies import counted_again, tally_of
 from setpoint import Goal, InfeasibleError, StoppedWarning, solve
 from setpoint.counts import ChangedTableError, Evidence
 from setpoint.errors import ShapeError
-from setpoint.plugin import selection as solving_evidence
 from setpoint.program import link
 from setpoint.search import solve_exact, solve_tallied
 from thinning import over
@@ -31,7 +30,7 @@ def asked(number, monkeypatch):
     def stop(program, evidence, **arguments):
         raise Asked(program, evidence, arguments)
 
-    monkeypatch.setattr(solving_evidence, "solve_exact", stop)
+    monkeypatch.setattr("setpoint.search.solve_exact", stop)
     try:
         solve(given.goal, given.rows.scores, given.rows.y, **given.arguments())
     except Asked as error:
