@@ -24,7 +24,7 @@ from cma_data import one_hot, require
 from sklearn.model_selection import train_test_split
 
 from setpoint import ExactPenaltyClassifier, Goal
-from setpoint.estimators import linear_scores, transformed
+from setpoint.classifiers import linear_scores, transformed
 from setpoint.inputs import CheckedTable, two_classes
 from setpoint.penalty import Tradeoff
 from setpoint.penalty.classifier import prepare

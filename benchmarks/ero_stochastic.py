@@ -24,7 +24,7 @@ from cma_data import quiet, verdict
 from ero_data import PROBLEMS
 
 from setpoint import ExactPenaltyClassifier, Goal
-from setpoint.estimators.modules import build, needed
+from setpoint.classifiers.modules import build, needed
 from setpoint.inputs import CheckedTable, two_classes
 from setpoint.penalty import GoalLoss
 from setpoint.penalty.classifier import prepare, train_network

@@ -36,7 +36,7 @@ from ero_data import (
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import Goal
-from setpoint.estimators.linear_rule import Standardized
+from setpoint.classifiers.linear_rule import Standardized
 from setpoint.inputs import least_accepted
 from setpoint.penalty import Tradeoff
 from setpoint.penalty.problem import best_cut

@@ -95,7 +95,7 @@ def cost_of_report() -> float:
     rng = np.random.default_rng(0)
     y = (rng.random(ROWS) < 0.2).astype(int)
     scores = rng.normal(size=ROWS) + y
-    decide = sys.modules["setpoint.estimators.opening"]
+    decide = sys.modules["setpoint.classifiers.opening"]
     spent = []
 
     def timed(*args: Any, **options: Any) -> Any:

@@ -39,7 +39,7 @@ def test_the_package_is_of_this_version():
 def test_a_wheel_that_lacks_a_file_or_has_another_is_noticed():
     tool = runpy.run_path(str(ROOT / "tools" / "try_wheel.py"))
     sources = tool["sources_of"](ROOT / "src" / "setpoint")
-    assert {"setpoint/py.typed", "setpoint/estimators/stored_types.txt"} <= set(sources)
+    assert {"setpoint/py.typed", "setpoint/classifiers/stored_types.txt"} <= set(sources)
     assert {Path(name).suffix for name in sources} >= {".py", ".j2", ".css", ".txt"}
     beside = "setpoint-0.1.0.dist-info/METADATA"
     assert tool["differences"]([*sources, beside], sources) == []

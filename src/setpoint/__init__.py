@@ -16,6 +16,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # `as` says that a name is public; `__all__` has the same names
     from setpoint.blackbox import BlackBox as BlackBox
     from setpoint.blackbox import MetricError as MetricError
+    from setpoint.classifiers import TRUSTED_TYPES as TRUSTED_TYPES
+    from setpoint.classifiers import Alarm as Alarm
+    from setpoint.classifiers import ExplainedRow as ExplainedRow
+    from setpoint.classifiers import Explanation as Explanation
+    from setpoint.classifiers import ModelFileError as ModelFileError
+    from setpoint.classifiers import Monitor as Monitor
+    from setpoint.classifiers import RowsNeeded as RowsNeeded
+    from setpoint.classifiers import UnknownGroupWarning as UnknownGroupWarning
+    from setpoint.classifiers import evaluate as evaluate
+    from setpoint.classifiers import goal_scorer as goal_scorer
+    from setpoint.classifiers import load_model as load_model
+    from setpoint.classifiers import rows_needed as rows_needed
+    from setpoint.classifiers import save_model as save_model
+    from setpoint.classifiers import weights_for_prior as weights_for_prior
     from setpoint.counts import Confusion as Confusion
     from setpoint.counts import Evidence as Evidence
     from setpoint.errors import GoalError as GoalError
@@ -23,20 +37,6 @@ if TYPE_CHECKING:  # `as` says that a name is public; `__all__` has the same nam
     from setpoint.errors import InputError as InputError
     from setpoint.errors import InputTypeError as InputTypeError
     from setpoint.errors import SetpointError as SetpointError
-    from setpoint.estimators import TRUSTED_TYPES as TRUSTED_TYPES
-    from setpoint.estimators import Alarm as Alarm
-    from setpoint.estimators import ExplainedRow as ExplainedRow
-    from setpoint.estimators import Explanation as Explanation
-    from setpoint.estimators import ModelFileError as ModelFileError
-    from setpoint.estimators import Monitor as Monitor
-    from setpoint.estimators import RowsNeeded as RowsNeeded
-    from setpoint.estimators import UnknownGroupWarning as UnknownGroupWarning
-    from setpoint.estimators import evaluate as evaluate
-    from setpoint.estimators import goal_scorer as goal_scorer
-    from setpoint.estimators import load_model as load_model
-    from setpoint.estimators import rows_needed as rows_needed
-    from setpoint.estimators import save_model as save_model
-    from setpoint.estimators import weights_for_prior as weights_for_prior
     from setpoint.explorer import Explorer as Explorer
     from setpoint.goals import Goal as Goal
     from setpoint.goals import maximize as maximize

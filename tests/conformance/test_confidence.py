@@ -20,7 +20,7 @@ from setpoint import (
     RampClassifier,
     SearchLimits,
 )
-from setpoint.estimators import open_fit
+from setpoint.classifiers import open_fit
 from setpoint.solvers import AdaptiveSurrogates
 from thinning import over
 

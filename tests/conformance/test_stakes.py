@@ -10,8 +10,8 @@ from setpoint import (
     GoalError,
     RampClassifier,
 )
+from setpoint.classifiers import Monitor
 from setpoint.counts import Codebook
-from setpoint.estimators import Monitor
 from setpoint.guarantees import Promise
 from setpoint.online.engine import StreamGoal
 from setpoint.program import link

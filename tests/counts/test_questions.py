@@ -14,9 +14,9 @@ READERS = {
     "blackbox/binding.py",
     # Rows that certify are split off, and named by what they hold.
     "guarantees/certifying.py",
-    "estimators/linear_rule.py",
+    "classifiers/linear_rule.py",
     # Rows that are watched one by one.
-    "estimators/monitoring.py",
+    "classifiers/monitoring.py",
     "plugin/fit/fitting.py",
     # Rows that judge a candidate are split off likewise.
     "judging/judge.py",
@@ -28,7 +28,7 @@ READERS = {
     "ramp/selection.py",
 }
 ROOMS = (
-    "blackbox", "estimators", "guarantees", "judging", "plugin", "program", "ramp", "report",
+    "blackbox", "classifiers", "guarantees", "judging", "plugin", "program", "ramp", "report",
     "search",
 )  # fmt: skip
 

@@ -12,8 +12,8 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 from online.samples import KINDS, fingerprint, online, stream
 from setpoint import OnlineFClassifier, PlugInClassifier, load_model, save_model
-from setpoint.estimators import ModelFileError
-from setpoint.estimators import persistence as files
+from setpoint.classifiers import ModelFileError
+from setpoint.classifiers import persistence as files
 
 X, Y = stream(500)
 

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from penalty.samples import FROP, imbalanced, penalty
 from setpoint import Confidence, ExactPenaltyClassifier
-from setpoint.estimators import open_fit
+from setpoint.classifiers import open_fit
 from setpoint.penalty import solvers as linear
 from setpoint.penalty.selection import AtMargins
 from setpoint.solvers import Minibatches, Portfolio

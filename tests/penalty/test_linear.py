@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from penalty import oracle
 from setpoint import Goal
-from setpoint.estimators import linear_scores
+from setpoint.classifiers import linear_scores
 from setpoint.penalty import Tradeoff
 from setpoint.penalty.losses import stages_of
 from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows

@@ -12,7 +12,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from penalty.networks import Enough, after, outcome, plan_of, ring
-from setpoint.estimators import modules
+from setpoint.classifiers import modules
 from setpoint.penalty import classifier
 from setpoint.penalty.classifier import train_network
 from setpoint.penalty.problem import best_cut
@@ -373,7 +373,7 @@ def test_torch_is_imported_only_when_it_is_used():
         "import sys, setpoint.penalty.classifier, setpoint.penalty.selection\n"
         "assert 'torch' not in sys.modules and 'safetensors' not in sys.modules\n"
         "sys.modules['torch'] = None\n"
-        "from setpoint.estimators.modules import build\n"
+        "from setpoint.classifiers.modules import build\n"
         "try:\n    build('mlp', 3, 0)\n"
         "except ImportError as error:\n    assert \"pip install 'setpoint[torch]'\" in str(error)\n"
         "else:\n    raise AssertionError\n"

@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from plugin.samples import GOALS, same, sample, table
 from setpoint import Goal, PlugInClassifier, evaluate, goal_scorer, maximize, solve
-from setpoint.estimators import UnknownGroupWarning, load_model, save_model
+from setpoint.classifiers import UnknownGroupWarning, load_model, save_model
 from setpoint.metrics import accuracy, f1, recall
 from setpoint.solvers import HoldOut, ModelResponse
 from thinning import thinned

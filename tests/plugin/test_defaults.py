@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from setpoint import PlugInClassifier, RampClassifier, solve
-from setpoint.estimators import UnknownGroupWarning
+from setpoint.classifiers import UnknownGroupWarning
 from setpoint.plugin.fit.fitting import as_thresholds
 from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
 from setpoint.solvers import ModelResponse

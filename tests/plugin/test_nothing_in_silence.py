@@ -13,8 +13,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from plugin.samples import sample, table
 from setpoint import Goal, InfeasibleError, PlugInClassifier, evaluate, goal_scorer, solve
+from setpoint.classifiers import load_model, save_model
 from setpoint.errors import EmptyPopulationError, GoalError
-from setpoint.estimators import load_model, save_model
 from setpoint.rules import Threshold
 from setpoint.solvers import HoldOut
 

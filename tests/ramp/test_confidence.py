@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from ramp.samples import FAIR, ramp, sample
 from setpoint import GoalError, NotCertifiable
-from setpoint.estimators import open_fit
+from setpoint.classifiers import open_fit
 
 S = sample(2_400)
 CAP = "minimize error_rate subject to predicted_rate.difference(g) <= 0.2"

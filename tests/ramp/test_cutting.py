@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from ramp import oracle_convex as oracle
+from setpoint.classifiers import linear_scores
 from setpoint.errors import ShapeError
-from setpoint.estimators import linear_scores
 from setpoint.parameters import allowed_of
 from setpoint.ramp.solvers.augmented_lagrangian import AugmentedLagrangian
 from setpoint.ramp.solvers.cutting_plane import (

@@ -134,7 +134,7 @@ def test_sparse_rows_are_dense_ones(form):
 def test_batches_do_not_matter(monkeypatch):
     body = body_of(noisy)
     whole = body.features(X)
-    monkeypatch.setattr("setpoint.estimators.modules.rows_at_once", lambda d: 7)
+    monkeypatch.setattr("setpoint.classifiers.modules.rows_at_once", lambda d: 7)
     np.testing.assert_allclose(body.features(X), whole, rtol=0, atol=1e-6)
     assert body.features(X[:0]).shape == (0, 16)
     np.testing.assert_allclose(body.features(X[:1]), whole[:1], rtol=0, atol=1e-6)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from setpoint import AdaptiveSurrogateClassifier, SearchLimits
-from setpoint.estimators import open_fit
+from setpoint.classifiers import open_fit
 from setpoint.solvers import AdaptiveSurrogates, SurrogateWeights
 from setpoint.surrogates.solvers import BestCandidates, KeptModels
 

@@ -40,7 +40,7 @@ _OF_COMMAND = {
 
 def _fit(asked: Asked, goal: Goal, own: Any = None) -> Ending:
     """Fit on tables in memory, write and print."""
-    from setpoint.estimators import save_model
+    from setpoint.classifiers import save_model
     from setpoint.report import Header, command_for, stricter_goal, sure
     from setpoint.tables import (
         TableModel,
@@ -121,12 +121,12 @@ def _fit(asked: Asked, goal: Goal, own: Any = None) -> Ending:
 
 def _note_foreign(estimator: str | None, model: str) -> None:
     """Whoever reads a model of another package has to trust its types."""
-    from setpoint.estimators import TRUSTED_TYPES
+    from setpoint.classifiers import TRUSTED_TYPES
     from setpoint.tables import LEARNERS
 
     if estimator is None or estimator in ("auto", *LEARNERS) or estimator.startswith("sklearn."):
         return
-    from setpoint.estimators import skops_io
+    from setpoint.classifiers import skops_io
 
     foreign = sorted({*skops_io().get_untrusted_types(file=model)} - {*TRUSTED_TYPES})
     if foreign:

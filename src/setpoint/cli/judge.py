@@ -251,7 +251,7 @@ def plan(asked: Asked) -> Ending:
     take no part in the fit. The exit code is 3 if the decisions do not meet a bound: then no
     number of rows certifies it.
     """
-    from setpoint.estimators import rows_needed
+    from setpoint.classifiers import rows_needed
     from setpoint.tables import pilot_of_table
 
     goal, data = as_goal(asked.goal), asked.data

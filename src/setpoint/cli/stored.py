@@ -30,7 +30,7 @@ from setpoint.tables import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from setpoint.estimators import Monitor
+    from setpoint.classifiers import Monitor
     from setpoint.explorer import Command, Explorer
     from setpoint.rules import Rule
     from setpoint.search import InfeasibleError
@@ -262,7 +262,7 @@ def take(asked: Asked) -> Ending:
         raise click.UsageError(
             "--bound, --line or --rule: one of the three is needed, and no more."
         )
-    from setpoint.estimators import save_model
+    from setpoint.classifiers import save_model
     from setpoint.report import Header
 
     stored, table = opened_with(asked, asked.data)
@@ -475,7 +475,7 @@ def monitor(asked: Asked) -> Ending:
 
 def _monitor(model: TableModel, goal: Goal, asked: Asked) -> Monitor:
     """A monitor of a model file, before any row."""
-    from setpoint.estimators import Monitor
+    from setpoint.classifiers import Monitor
 
     try:
         return Monitor(model.classifier, goal, alpha=asked.alpha, restart=not asked.no_restart)

@@ -16,8 +16,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from setpoint.classifiers import AsFloats
 from setpoint.errors import InputError, InputTypeError, listed
-from setpoint.estimators import AsFloats
 from setpoint.goals import Goal
 from setpoint.inputs import frame_of, some
 from setpoint.report import Section, number

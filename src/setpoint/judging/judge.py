@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
+from setpoint.classifiers import range_of_objective, score_without_cliff
 from setpoint.counts import Confusion, Evidence, Rows
 from setpoint.errors import GoalError
-from setpoint.estimators import range_of_objective, score_without_cliff
 from setpoint.goals import Constraint, Expression, Goal
 from setpoint.inference import FAILS, OPEN, SHOWN, bind_counted, influence_of_entries, quantile
 from setpoint.inputs import CheckedData, CheckedTable

@@ -11,9 +11,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.array_types import Codes, Floats
+from setpoint.classifiers import GoalClassifier
 from setpoint.counts import Evidence
 from setpoint.errors import GoalError, InputError, InputTypeError, SetpointError
-from setpoint.estimators import GoalClassifier
 from setpoint.goals import Constraint, Expression, Goal, as_goal
 from setpoint.inputs import (
     CheckedData,

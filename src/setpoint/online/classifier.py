@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from setpoint.classifiers import GoalClassifier, ModelFileError, atomic_fit, load_model, save_model
 from setpoint.errors import InputError
-from setpoint.estimators import GoalClassifier, ModelFileError, atomic_fit, load_model, save_model
 from setpoint.goals import Goal, as_goal
 from setpoint.inputs import (
     UnfittedError,

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
-from setpoint.errors import InputError
-from setpoint.estimators import (
+from setpoint.classifiers import (
     FitData,
     TrainedClassifier,
     fingerprint,
@@ -21,6 +20,7 @@ from setpoint.estimators import (
     modules,
     transformed,
 )
+from setpoint.errors import InputError
 from setpoint.goals import Goal, require_rows_alone
 from setpoint.inputs import CheckedTable, least_accepted, row_unit
 from setpoint.parameters import From0OrAuto

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
+from setpoint.classifiers import FitData, Training, linear_scores, modules, most_models, skops_io
 from setpoint.counts import Evidence, cutoffs
 from setpoint.errors import SetpointError
-from setpoint.estimators import FitData, Training, linear_scores, modules, most_models, skops_io
 from setpoint.goals import Goal, Metric
 from setpoint.guarantees import Promise, RuleTests, times_of
 from setpoint.inputs import (

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from setpoint.array_types import Floats
+from setpoint.classifiers import linear_scores
 from setpoint.compiled import kernel
 from setpoint.counts import ratio_at
-from setpoint.estimators import linear_scores
 from setpoint.parameters import SATISFIED
 from setpoint.penalty.losses import Loss, Stage
 from setpoint.penalty.problem import Tradeoff, best_cut

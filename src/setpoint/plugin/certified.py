@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from setpoint import estimators, guarantees
+from setpoint import classifiers, guarantees
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
@@ -165,25 +165,25 @@ def certify(
         raise InputError("`model`: the list is empty")
     first = candidates[0]
     if goal is None:
-        if not isinstance(first, estimators.GoalClassifier):
+        if not isinstance(first, classifiers.GoalClassifier):
             raise InputTypeError(f"`goal` is missing: a {type(first).__name__} has none of its own")
         check_is_fitted(first)
         goal = first._goal()
     goal = as_goal(goal)
-    settings = estimators.promised(goal, confidence)
+    settings = classifiers.promised(goal, confidence)
     if settings is None:
         raise InputError("`confidence` is a number above 0 and below 1, got None")
     if settings.guarantee == "approximate":
         raise InputError("`guarantee='approximate'` fits a model; certify fits none")
     scores_alone = any(hasattr(first, name) for name in ("predict_proba", "decision_function"))
-    if isinstance(first, (estimators.GoalClassifier, Rule)):  # which have a rule
+    if isinstance(first, (classifiers.GoalClassifier, Rule)):  # which have a rule
         scores_alone = False
     anew = new_rule is True or (new_rule == "auto" and not several and scores_alone)
     if new_rule not in ("auto", True, False) or (anew and several):
         raise InputError(
             f"`new_rule` is 'auto', True or False, and with a list not True, got {new_rule!r}"
         )
-    own = isinstance(first, estimators.GoalClassifier)
+    own = isinstance(first, classifiers.GoalClassifier)
     if anew:
         inner = first.estimator_ if isinstance(first, PlugInClassifier) else first
         label = first.positive_ if own else pos_label
@@ -218,11 +218,11 @@ def _as_they_are(
     """Test what models and rules decide."""
     goal, first = inputs.goal, candidates[0]
     linked = link(goal, inputs.rows.codebook)
-    estimators.check_ranges(settings, goal, inputs.tables)
+    classifiers.check_ranges(settings, goal, inputs.tables)
     tests = guarantees.tests_on(guarantees.Promise.of(linked, settings), inputs.rows)
     counted = [_counted(c, inputs, given) for c in candidates]
     path = b"".join(one.confusion.counts.tobytes() for one in counted)
-    key = estimators.rows_key(estimators.content_of(given[None].X), inputs.kinds(None))
+    key = classifiers.rows_key(classifiers.content_of(given[None].X), inputs.kinds(None))
     attempt = max(guarantees.number_of_try(first, key, path), settings.attempt)
     tests, n = tests.at_attempt(attempt), len(candidates)
     if ordered:
@@ -248,7 +248,7 @@ def _as_they_are(
         raise refused(guarantees.Unshown(guarantee, goal, guarantees.best_shown(tests, counted)))
     model = candidates[kept]
     report = with_guarantee(report_on(linked, one.confusion), guarantee)
-    if isinstance(model, estimators.GoalClassifier):
+    if isinstance(model, classifiers.GoalClassifier):
         bound = replace(guarantee, binding=model._fingerprint)
         report = replace(report, rule=model.goal_report_.rule, guarantee=bound)
     return Certified(model, report, kept)
@@ -259,7 +259,7 @@ def _counted(
 ) -> guarantees.Tried:
     """What a model or a rule does on all rows, and whether in expectation over draws."""
     drawn = isinstance(candidate, Rule) and candidate.randomized
-    if isinstance(candidate, estimators.GoalClassifier):
+    if isinstance(candidate, classifiers.GoalClassifier):
         check_is_fitted(candidate)
         drawn = candidate.rule_.randomized and candidate.draw == "random"
         seen = candidate._share_seen(given[None].X, given[None].sample_weight)
@@ -288,7 +288,7 @@ def _decided(candidate: Any, rows: GivenRows, inputs: CheckedData, drawn: bool) 
         decide = candidate.distribution if drawn else candidate.decide
         return np.asarray(decide(rows.X, segments))
     looks, classes = {}, inputs.classes
-    own = isinstance(candidate, estimators.GoalClassifier)
+    own = isinstance(candidate, classifiers.GoalClassifier)
     if own and candidate.rule_.needs_segments:
         looks["sensitive_features"] = rows.sensitive_features
     if drawn:

@@ -19,9 +19,9 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from setpoint import inputs, plugin
 from setpoint.array_types import Floats
+from setpoint.classifiers import GoalClassifier, SearchParameters, open_fit
 from setpoint.counts import Evidence
 from setpoint.errors import GoalError, InputError
-from setpoint.estimators import GoalClassifier, SearchParameters, open_fit
 from setpoint.goals import Goal, as_goal
 from setpoint.plugin.fit.crossfit import Response
 from setpoint.plugin.fit.fitting import Task, adapted, available_columns, naming_groups_in

@@ -11,9 +11,9 @@ import numpy as np
 
 from setpoint import explorer, search
 from setpoint.array_types import Codes, Floats
+from setpoint.classifiers import GoalClassifier
 from setpoint.counts import Evidence
 from setpoint.errors import GoalError, InputError, InputTypeError, listed, nearest
-from setpoint.estimators import GoalClassifier
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
     CheckedData,

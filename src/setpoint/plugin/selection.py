@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setpoint import blackbox, estimators, judging, plugin, search
+from setpoint import blackbox, classifiers, judging, plugin, search
 from setpoint.array_types import Codes, Floats
 from setpoint.counts import Evidence
 from setpoint.errors import warn_caller
@@ -227,13 +227,13 @@ def solve_evidence(
     table: CheckedTable | None = inputs.tables[None]
     if confidence is not None and certification is None:
         whole = options.randomized is False and not inputs.sees
-        evidence, certification, table = estimators.split_scored(
+        evidence, certification, table = classifiers.split_scored(
             linked, evidence, table, confidence, whole=whole, blocks=blocks
         )
     find = RuleFinder(linked, evidence, options, inputs.sees, counted, metric)
-    with estimators.heard() as caught:
+    with classifiers.heard() as caught:
         found = find()
-    return estimators.decide(
+    return classifiers.decide(
         linked,
         found,
         caught,

@@ -11,9 +11,9 @@ import numpy as np
 
 from setpoint import sources
 from setpoint.blackbox import BlackBox, blackbox_of, measured_on
+from setpoint.classifiers import check_ranges, decide, heard, promised
 from setpoint.counts import ChangedTableError, Confusion
 from setpoint.errors import GoalError, InputError, InputTypeError, without_races
-from setpoint.estimators import check_ranges, decide, heard, promised
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.guarantees import Certification, Promise, check_enough, monotone_constraints, tests_on
 from setpoint.inputs import (

@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from setpoint.array_types import Floats
+from setpoint.classifiers import FitData, TrainedClassifier, fit_preprocessor, linear_scores
 from setpoint.errors import InputError, warn_caller
-from setpoint.estimators import FitData, TrainedClassifier, fit_preprocessor, linear_scores
 from setpoint.goals import Goal
 from setpoint.inputs import (
     CheckedData,

@@ -257,7 +257,7 @@ class Problem:
 
 def _scores(X: Any, w: Floats) -> Floats:
     # Whoever only asks for the rows of a goal needs nothing of scikit-learn.
-    from setpoint.estimators import linear_scores
+    from setpoint.classifiers import linear_scores
 
     return linear_scores(X, w)
 

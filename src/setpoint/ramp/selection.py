@@ -13,9 +13,9 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from setpoint.array_types import Floats
+from setpoint.classifiers import Training, linear_scores, most_models
 from setpoint.counts import Codebook, Evidence
 from setpoint.errors import InputError, InputTypeError, SetpointError, nearest, warn_caller
-from setpoint.estimators import Training, linear_scores, most_models
 from setpoint.inputs import Dataset, Deployed, as_datasets, column_names
 from setpoint.parameters import SATISFIED
 from setpoint.program import Program

@@ -11,8 +11,8 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.array_types import Floats
 from setpoint.blackbox import BudgetedMetric, margin, measured_on
+from setpoint.classifiers import FitData, TrainedClassifier, fit_preprocessor, most_models, value_of
 from setpoint.errors import InputError
-from setpoint.estimators import FitData, TrainedClassifier, fit_preprocessor, most_models, value_of
 from setpoint.goals import Goal
 from setpoint.inputs import as_datasets, check_length
 from setpoint.parameters import Above0

@@ -15,8 +15,8 @@ from sklearn.linear_model import LogisticRegression
 
 from setpoint.array_types import Floats
 from setpoint.blackbox import RowMetric, rows_taken
+from setpoint.classifiers import folds_of, modules
 from setpoint.errors import InputError
-from setpoint.estimators import folds_of, modules
 from setpoint.solvers import FirstModel
 from setpoint.surrogates.losses import Back, Losses, RowGroup, losses_on
 

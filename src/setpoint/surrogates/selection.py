@@ -19,8 +19,8 @@ from setpoint.blackbox import (
     margin,
     smoothed_threshold,
 )
+from setpoint.classifiers import Training
 from setpoint.errors import EmptyPopulationError, InputError, warn_caller
-from setpoint.estimators import Training
 from setpoint.parameters import SATISFIED
 from setpoint.report import measured_entry
 from setpoint.rules import Threshold

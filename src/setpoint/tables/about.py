@@ -328,7 +328,7 @@ def of_one_kind(values: Any) -> Any:
 
 def check_room(clf: Any, at_most: Any, by: str | None) -> None:
     """Refuse numbers that are none, and models that do not rank rows, before a table is read."""
-    from setpoint.estimators import check_at_most
+    from setpoint.classifiers import check_at_most
 
     if at_most is None:
         if by is not None:

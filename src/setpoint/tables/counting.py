@@ -204,7 +204,7 @@ def evaluate_tables(
     **columns: Any,
 ) -> tuple[GoalReport, str]:
     """Judge decisions that are a column of tables, counted where they are."""
-    from setpoint.estimators import evaluate
+    from setpoint.classifiers import evaluate
 
     if goal.needs.measures or goal.defers:  # what each row is worth, and which are deferred
         (path, *others), weight = paths, columns.pop("weight", None)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from setpoint.classifiers import AsFloats
 from setpoint.errors import InputError, nearest
-from setpoint.estimators import AsFloats
 from setpoint.judging import MOST_VALUES, as_codes, filled, one_hot
 from setpoint.tables.rows import note, step
 from setpoint.tables.table import ID_SHARE, ID_VALUES, TableColumn, needed

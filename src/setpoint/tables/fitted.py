@@ -43,7 +43,7 @@ from setpoint.tables.table import Table, TableColumn, TableError, absent, confor
 if TYPE_CHECKING:
     import pandas as pd
 
-    from setpoint.estimators import Explanation
+    from setpoint.classifiers import Explanation
     from setpoint.explorer import Explorer
     from setpoint.guarantees import Guarantee
     from setpoint.inputs import Dataset
@@ -99,7 +99,7 @@ class FittedModel:
     @classmethod
     def load(cls, path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Self:
         """The model in a file."""
-        from setpoint.estimators import load_model
+        from setpoint.classifiers import load_model
 
         source = os.fspath(path)
         with step(f"reading {source}"):
@@ -165,7 +165,7 @@ class FittedModel:
         fitted = {"when": run.when, **run.versions}
         if not self.source:
             return fitted
-        from setpoint.estimators import facts_in, open_archive
+        from setpoint.classifiers import facts_in, open_archive
 
         with Path(self.source).open("rb") as file, open_archive(file, self.source) as archive:
             facts = facts_in(archive, self.source)

@@ -16,9 +16,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, has_fit_parameter, indexable
 
 from setpoint.array_types import Codes, Floats, Integers
+from setpoint.classifiers import Fold, folds_of, order_in_words
 from setpoint.counts import Confusion, Evidence, Rows, Stratum
 from setpoint.errors import InputError, warn_caller
-from setpoint.estimators import Fold, folds_of, order_in_words
 from setpoint.goals import Label
 from setpoint.inputs import ClassOrder, one_score, posteriors, taken
 from setpoint.plugin.problem import WholeRules

@@ -19,7 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from setpoint import blackbox, estimators, judging, search
+from setpoint import blackbox, classifiers, judging, search
 from setpoint.array_types import Codes, Floats
 from setpoint.counts import Evidence, counted_rows
 from setpoint.errors import EmptyPopulationError, GoalError, InputError, warn_caller
@@ -66,7 +66,7 @@ class Task:
     def __init__(
         self,
         owner: PlugInClassifier,
-        data: estimators.FitData,
+        data: classifiers.FitData,
         given: Any,
         params: Mapping[str, Any],
         progress: search.Progress,
@@ -107,7 +107,7 @@ class Task:
         )
         return *model, report
 
-    def splits(self, by: Any) -> list[estimators.Fold]:
+    def splits(self, by: Any) -> list[classifiers.Fold]:
         """The folds, drawn once."""
         splits = splits_of(self.cv, self.data.X, by, self.refit, self.seed, self.split_params)
         self._check_scored(np.unique(np.concatenate([test for _, test in splits])))
@@ -140,8 +140,8 @@ class Task:
                 "sets: rows that are in several of them could choose the rule and certify it; give "
                 "rows of their own to certify with (`certify_on`)"
             )
-        found = estimators.same_content(
-            estimators.content_of(self.data.X), self.data.judged.kinds(None)
+        found = classifiers.same_content(
+            classifiers.content_of(self.data.X), self.data.judged.kinds(None)
         )
         if found is None:
             return None
@@ -274,10 +274,10 @@ class Task:
         training = learner, everything.take(train), X_train, X
         space = Retraining(program.table, evidence, *training, limits=limits)
         started = now()
-        with estimators.heard() as caught:
+        with classifiers.heard() as caught:
             found = search_space(space, program, self.options)
         why = f"a {type(learner).__name__} trained at each call; {found.why}"
-        found, report = estimators.decide(
+        found, report = classifiers.decide(
             linked, replace(found, why=why), caught, started=started, family="plugin", notes=notes
         )
         scorer, rule = space.finish(found.choice)
@@ -322,7 +322,7 @@ class Race:
     """Candidates on some folds of the rows of one fit, judged by its goal."""
 
     def __init__(
-        self, task: Task, splits: list[estimators.Fold], params: Mapping[str, Mapping[str, Any]]
+        self, task: Task, splits: list[classifiers.Fold], params: Mapping[str, Mapping[str, Any]]
     ) -> None:
         self.task, self.splits, self.params = task, splits, params
         data, options = task.data, task.options
@@ -456,7 +456,7 @@ def race(task: Task, averaged: bool) -> tuple[CrossFit, float]:
 
 def _promising(
     task: Task,
-    fold: estimators.Fold,
+    fold: classifiers.Fold,
     candidates: Sequence[judging.ModelCandidate],
     params: Mapping[str, Mapping[str, Any]],
 ) -> Sequence[judging.ModelCandidate]:
@@ -531,7 +531,7 @@ def adapted(
     solver = "auto" if options.solver in ("exact", "post-shift") else options.solver
     options = replace(options, solver=solver, evidence="soft")
     require_label_free(goal)
-    rows = estimators.given_rows(classifier, goal, X, None, None, sensitive_features, baseline)
+    rows = classifiers.given_rows(classifier, goal, X, None, None, sensitive_features, baseline)
     decide_on, notes = available_columns(classifier.decide_on, goal, sensitive_features, X)
     inputs = CheckedData.check(goal, classifier._classes, rows, decide_on, unlabelled=True)
     response = Response(classifier._answers.method, classifier._classes, posterior=True)

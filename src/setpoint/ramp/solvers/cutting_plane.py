@@ -14,9 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from setpoint.array_types import Codes, Floats
+from setpoint.classifiers import linear_scores
 from setpoint.compiled import kernel
 from setpoint.errors import ShapeError
-from setpoint.estimators import linear_scores
 from setpoint.program import Affine
 from setpoint.ramp.problem import Problem
 from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, RampSearch

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold, RepeatedStratifiedKFold, TimeSeriesSplit
 
 from setpoint import InfeasibleError, PlugInClassifier, RampClassifier
-from setpoint.estimators import order_in_words
+from setpoint.classifiers import order_in_words
 
 FLOOR = "maximize recall subject to precision >= 0.5"
 

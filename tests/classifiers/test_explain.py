@@ -8,8 +8,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import OnlineFClassifier, PlugInClassifier
+from setpoint.classifiers import ExplainedRow, Explanation
 from setpoint.errors import GoalError, InputTypeError
-from setpoint.estimators import ExplainedRow, Explanation
 from setpoint.rules import Band, Mixture, PerSegment, Threshold
 
 RNG = np.random.default_rng(0)

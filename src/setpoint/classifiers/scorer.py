@@ -13,9 +13,9 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.array_types import Codes
 from setpoint.blackbox import BlackBox, RowMetric, measured_on, shifted_by
+from setpoint.classifiers.base import GoalClassifier
 from setpoint.counts import Confusion
 from setpoint.errors import GoalError, InputError, InputTypeError, quoted
-from setpoint.estimators.base import GoalClassifier
 from setpoint.goals import DEFER, Expression, Goal, as_goal
 from setpoint.inputs import (
     ClassOrder,

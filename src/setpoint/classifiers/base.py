@@ -19,11 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from setpoint import blackbox, explorer, search
 from setpoint.blackbox import BlackBox
+from setpoint.classifiers import FitData, given_rows
+from setpoint.classifiers.by_rule import DecidesBatches
+from setpoint.classifiers.explanation import ExplainsDecisions
 from setpoint.counts import Evidence, counted_rows
 from setpoint.errors import InputError, nearest, warn_caller
-from setpoint.estimators import FitData, given_rows
-from setpoint.estimators.by_rule import DecidesBatches
-from setpoint.estimators.explanation import ExplainsDecisions
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
     CheckedData,

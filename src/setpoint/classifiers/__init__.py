@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.estimators.base import GoalClassifier, SearchParameters, atomic_fit, fingerprint
-    from setpoint.estimators.by_rule import UnknownGroupWarning, check_at_most
-    from setpoint.estimators.explanation import ExplainedRow, Explanation
-    from setpoint.estimators.linear_rule import (
+    from setpoint.classifiers.base import GoalClassifier, SearchParameters, atomic_fit, fingerprint
+    from setpoint.classifiers.by_rule import UnknownGroupWarning, check_at_most
+    from setpoint.classifiers.explanation import ExplainedRow, Explanation
+    from setpoint.classifiers.linear_rule import (
         AsFloats,
         Fold,
         TrainedClassifier,
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
         split_scored,
         transformed,
     )
-    from setpoint.estimators.monitoring import Alarm, Monitor
-    from setpoint.estimators.opening import (
+    from setpoint.classifiers.monitoring import Alarm, Monitor
+    from setpoint.classifiers.opening import (
         FitData,
         check_ranges,
         content_of,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         same_content,
         split_kinds,
     )
-    from setpoint.estimators.persistence import (
+    from setpoint.classifiers.persistence import (
         TRUSTED_TYPES,
         ModelFileError,
         facts_in,
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
         save_model,
         skops_io,
     )
-    from setpoint.estimators.planning import Needed, RowsNeeded, rows_needed, weights_for_prior
-    from setpoint.estimators.scorer import (
+    from setpoint.classifiers.planning import Needed, RowsNeeded, rows_needed, weights_for_prior
+    from setpoint.classifiers.scorer import (
         evaluate,
         goal_scorer,
         range_of_objective,

@@ -18,10 +18,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from setpoint import guarantees
 from setpoint.array_types import Bools, Codes, Floats
+from setpoint.classifiers import FitData, decide, heard, open_fit, split_kinds
+from setpoint.classifiers.base import GoalClassifier, SearchParameters, atomic_fit
 from setpoint.counts import Evidence
 from setpoint.errors import InputError
-from setpoint.estimators import FitData, decide, heard, open_fit, split_kinds
-from setpoint.estimators.base import GoalClassifier, SearchParameters, atomic_fit
 from setpoint.goals import Goal, require_plain
 from setpoint.inputs import (
     CheckedData,

@@ -203,7 +203,7 @@ class Needed:
 
     Examples
     --------
-    >>> from setpoint.estimators import Needed
+    >>> from setpoint.classifiers import Needed
     >>> print(Needed("precision >= 0.9", 0.93, 0.9, 7922, 593, 0.075, 290, exact=True))
     precision >= 0.9: 7,922 rows, if it is 0.93 in truth (593 that the test counts, 7.5 % of all);
     fewer than 290 could not certify 0.9 at all

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.estimators import weights_for_prior
+from setpoint.classifiers import weights_for_prior
 
 
 @given(st.lists(st.integers(1, 50), min_size=2, max_size=5), st.data())

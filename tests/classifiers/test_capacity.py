@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from setpoint.classifiers.by_rule import Capacity
 from setpoint.errors import InputError, InputTypeError
-from setpoint.estimators.by_rule import Capacity
 
 
 @settings(max_examples=200, deadline=None)

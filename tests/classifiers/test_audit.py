@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from setpoint import PlugInClassifier, RampClassifier, load_model, save_model
-from setpoint.estimators.base import _learner_versions
+from setpoint.classifiers.base import _learner_versions
 from setpoint.inputs import text_digest
 from setpoint.inputs.row_hash import rows_digest
 from setpoint.report import GoalReport

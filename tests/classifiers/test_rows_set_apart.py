@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.estimators import content_of, same_content
-from setpoint.estimators.opening import split_kinds
+from setpoint.classifiers import content_of, same_content
+from setpoint.classifiers.opening import split_kinds
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.05, 0.95), st.booleans())

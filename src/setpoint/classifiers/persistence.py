@@ -462,11 +462,11 @@ def load_model(
 
     Examples
     --------
-    >>> from setpoint.estimators import load_model
+    >>> from setpoint.classifiers import load_model
     >>> load_model(__file__)
     Traceback (most recent call last):
     ...
-    setpoint.estimators.persistence.ModelFileError: ... is not a model file, or was cut short
+    setpoint.classifiers.persistence.ModelFileError: ... is not a model file, or was cut short
     """
     if not _BYTES.takes(max_bytes):
         raise InputError(f"`max_bytes` is {_BYTES.words}, got {max_bytes!r}")

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from setpoint.classifiers.by_rule import DecidesByRule
 from setpoint.errors import InputTypeError
-from setpoint.estimators.by_rule import DecidesByRule
 from setpoint.goals import column_in_words, value_in_words
 from setpoint.inputs import described
 from setpoint.packages import pandas

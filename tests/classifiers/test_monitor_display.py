@@ -5,7 +5,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from setpoint import Monitor
-from setpoint.estimators.monitoring import LOWEST, MOST
+from setpoint.classifiers.monitoring import LOWEST, MOST
 
 mpl.use("agg")
 

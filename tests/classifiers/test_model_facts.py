@@ -10,7 +10,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from setpoint import ModelFileError, PlugInClassifier, load_model, save_model
-from setpoint.estimators.persistence import FACTS
+from setpoint.classifiers.persistence import FACTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning")
 GOAL = "maximize recall subject to precision >= 0.6"

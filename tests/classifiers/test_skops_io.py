@@ -8,8 +8,8 @@ import pytest
 import skops.io
 from sklearn.utils import all_estimators
 
-from setpoint.estimators import skops_io
-from setpoint.estimators.persistence import is_estimator
+from setpoint.classifiers import skops_io
+from setpoint.classifiers.persistence import is_estimator
 
 
 def test_what_scikit_learn_lists_is_an_estimator():
@@ -44,7 +44,7 @@ def test_other_names_are_not_estimators(name):
 
 def test_skops_trusts_the_same_whoever_loaded_it():
     code = (
-        "from setpoint.estimators.persistence import skops_io\nio = skops_io()\n"
+        "from setpoint.classifiers.persistence import skops_io\nio = skops_io()\n"
         "import sys; print('sklearn.gaussian_process' in sys.modules, 'pytest' in sys.modules)\n"
         "from sklearn.naive_bayes import GaussianNB\n"
         "import sklearn.linear_model._base as b\n"

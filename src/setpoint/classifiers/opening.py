@@ -58,7 +58,7 @@ from setpoint.solvers import Confidence, SearchLimits, Solver
 from setpoint.sources import require_memory
 
 if TYPE_CHECKING:
-    from setpoint.estimators.base import GoalClassifier
+    from setpoint.classifiers.base import GoalClassifier
     from setpoint.guarantees import Certification
 
 # --- What is to hold on new rows, and the ranges of columns that it may ask for ------------------

@@ -31,9 +31,9 @@ from threadpoolctl import threadpool_limits
 
 from plugin.samples import sample, table
 from setpoint import Goal, PlugInClassifier, maximize
-from setpoint.estimators import ModelFileError, load_model, save_model
-from setpoint.estimators import persistence as files
-from setpoint.estimators import persistence as model_facts
+from setpoint.classifiers import ModelFileError, load_model, save_model
+from setpoint.classifiers import persistence as files
+from setpoint.classifiers import persistence as model_facts
 from setpoint.metrics import f1, precision, recall
 from setpoint.solvers import HoldOut
 

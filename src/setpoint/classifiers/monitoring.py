@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from setpoint.array_types import Codes, Floats
+from setpoint.classifiers.base import GoalClassifier, fingerprint
 from setpoint.counts import Codebook, Confusion, Stratum
 from setpoint.errors import GoalError, InputError, InputTypeError
-from setpoint.estimators.base import GoalClassifier, fingerprint
 from setpoint.goals import Expression, Goal, Label, Other, as_goal, in_words, require_plain
 from setpoint.guarantees import Bets, Increments, Wealth, bets_of, increments_of
 from setpoint.inputs import CheckedData, GivenRows, classes_of

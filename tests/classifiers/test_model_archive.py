@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sklearn.naive_bayes import GaussianNB
 
 from setpoint import ModelFileError, load_model, save_model
+from setpoint.classifiers import skops_io
+from setpoint.classifiers.persistence import FACTS, SCHEMA
 from setpoint.errors import InputError
-from setpoint.estimators import skops_io
-from setpoint.estimators.persistence import FACTS, SCHEMA
 
 MIB = 1 << 20
 ZEROS = bytes(MIB)

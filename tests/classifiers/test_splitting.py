@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
 from setpoint import PlugInClassifier
-from setpoint.estimators import folds_of
+from setpoint.classifiers import folds_of
 from setpoint.solvers import ModelResponse
 
 SORTED = np.repeat([0, 1], [900, 100])
