@@ -12,7 +12,7 @@ from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import Any
 
-from setpoint.errors import InputError, nearest
+from setpoint.errors import InputError, nearest, quoted
 from setpoint.packages import needed_by
 
 # --- DuckDB as this house opens it, and what it says in one line ----------------------------------
