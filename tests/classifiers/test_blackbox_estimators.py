@@ -77,6 +77,10 @@ def test_evaluate_on_scores():
     assert report.objective.value == roc_auc_score(y, amount)
     with pytest.raises(ValueError, match="`scores` is missing"):
         evaluate(metric, y, y)
+    with pytest.raises(ValueError, match="`scores` is for a BlackBox that takes scores"):
+        evaluate(BlackBox(revenue), y, y, scores=amount)
+    with pytest.raises(ValueError, match="`scores` is for a BlackBox"):
+        evaluate("f1", y, y, scores=amount)
     with pytest.raises(ValueError, match="`scores` has 5 rows, `y_pred` has 200"):
         evaluate(metric, y, y, scores=amount[:5])
     with pytest.raises(ValueError, match="finite"):

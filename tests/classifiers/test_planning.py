@@ -144,6 +144,7 @@ def test_in_words():
         ({"rates": {**RATES, "recal": 0.1}}, ValueError, "'recal' is not a rate .*'recall'"),
         ({"rates": {"sex=f": RATES}}, ValueError, "names no column"),
         ({"rates": [0.1]}, TypeError, "`rates` is a mapping"),
+        ({"rates": RATES, "pos_label": 1}, TypeError, "`pos_label` belongs to the rows of a pilot"),
         (
             {"rates": {"prior": 0.1, "recall": 0.9, "precision": 0.01}},
             ValueError,

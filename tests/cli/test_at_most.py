@@ -55,7 +55,7 @@ def test_numbers_are_groups_too(run, folder, model):
         (("--at-most", "f=3", "--at-most", "f=4", "--by", "sex"), "--at-most names 'f' twice"),
         (("--at-most", "3", "--at-most", "f=4", "--by", "sex"), "or GROUP=N for each group, not"),
         (("--at-most", "f=3"), "--at-most has a number for each group, and --by is not given"),
-        (("--by", "sex"), "--by names the groups that share no room; --at-most says how much"),
+        (("--by", "sex"), "--by names the groups of --at-most, which says how many; give both"),
         (("--at-most", "301"), "--at-most is 301, and the batch has 300 rows"),
         (("--at-most", "f=301", "--by", "sex"), "--at-most f is 301, and the batch has 300 rows"),
         (("--at-most", "f=3", "--by", "sex"), "--at-most has no number for 'm', of which"),

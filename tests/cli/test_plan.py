@@ -102,6 +102,7 @@ def test_a_bound_that_is_not_met_ends_with_3(run):
         (("t.csv", *RATES), "one of the two is wanted"),
         (("t.csv", "--target", "y"), "--prediction COL, or from a model file, --model FILE"),
         (("t.csv", "--prediction", "p"), "name the column with the labels, --target COL"),
+        ((*RATES, "--target", "y"), "--target belongs to a table, and --rate needs none"),
         (("t.csv", "--model", "m", "--positive", "1"), "the model file knows the positive class"),
         (("--rate", "prior"), "--rate is NAME=SHARE, as in recall=0.85, got 'prior'"),
         ((*RATES, "--rate", "prior=0.2"), "--rate names 'prior' twice"),

@@ -172,6 +172,8 @@ def test_a_file_for_a_spreadsheet(run, folder, model, tmp_path):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
+        (("--excel", "-o", "x.parquet"), "--excel is for CSV, and the output is .parquet"),
+        (("--excel", "--json"), "--excel is for CSV, and the output is .jsonl"),
         (("--at-most", "5", "-o", "out/"), "--at-most is for one table"),
         (("--adapt", "-o", "out/"), "--adapt is for one table"),
     ],

@@ -137,3 +137,5 @@ def test_what_is_refused_first(run, model, data, out, tmp_path):
     assert "have the same name" in refused(data / "c.csv", tmp_path / "c.csv", "-o", out)
     (tmp_path / "notes.txt").write_text("x")
     assert "ends in none of .parquet" in refused(data / "c.csv", tmp_path / "notes.txt", "-o", out)
+    one = refused(data / "c.csv", "--overwrite", "-o", tmp_path / "p.csv")
+    assert "--overwrite is for a folder" in one

@@ -182,6 +182,7 @@ def test_a_further_table(solved, at):
         ),
         (("--goal", "maximize recall s.t. churn <= 0.1"), "with --baseline"),
         (("--positive", "2"), "--positive: column 'label' holds no class '2' (known: 0, 1)"),
+        (("--set", "separator=;"), "separator is for CSV"),
         (("--rule", "/no/folder/r.json"), "--rule: there is no folder /no/folder"),
     ],
 )

@@ -96,6 +96,7 @@ def test_what_is_not_a_table_is_refused_by_name(tmp_path):
     assert "cut.parquet is not a Parquet file" in refused(tmp_path / "cut.parquet")
     table = text(tmp_path / "a.csv", "a,b\n1,2\n")
     assert "all Parquet or all CSV" in refused([good, table])
+    assert "`decimal` is for CSV" in refused(good, decimal=",")
 
 
 def test_files_of_different_columns_are_refused(tmp_path):

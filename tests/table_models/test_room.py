@@ -99,7 +99,7 @@ def test_at_most_is_a_number_of_rows(model, at_most):
 def test_what_does_not_go_together(model):
     with pytest.raises(InputError, match=r"`at_most` is 100000, and the batch has \d+ rows"):
         model.predict(NEW, at_most=100_000)
-    with pytest.raises(InputError, match="`by` names the groups that share no room"):
+    with pytest.raises(InputError, match="`by` names the groups of `at_most`"):
         model.predict(NEW, by="city")
     with pytest.raises(InputError, match="a number for each group, and `by` is not given"):
         model.predict(NEW, at_most={"Rome": 3})

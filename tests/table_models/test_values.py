@@ -88,6 +88,7 @@ def test_an_amount_that_is_none_is_refused_with_its_place(value, words):
         ("maximize recall.weighted(y)", {}, "the goal counts rows by 'y', and that is the target"),
         (PROFIT, {"drop": ["amount"]}, "`drop`: the goal counts rows by 'amount'; name it with"),
         (DEFER, {"parameters": {"defer_label": "no"}}, "it is a class of y"),
+        ("f1", {"parameters": {"defer_label": "ask"}}, "by the goal no rule defers any"),
     ],
 )
 def test_what_does_not_fit_is_refused(goal, more, words):

@@ -365,16 +365,16 @@ class Monitor:
         """A report with what is known here as a section, such as that of a stream."""
         return replace(report, sections=(*report.sections, self.section()))
 
-    def document(self) -> Document:
+    def _document(self) -> Document:
         """What is known, as a document."""
         first, *lines = self.lines()
         return Document(first.removesuffix("."), str(self.goal), "", (), [Prose(lines, "each")])
 
     def __str__(self) -> str:
-        return as_text(self.document())
+        return as_text(self._document())
 
     def _repr_html_(self) -> str:
-        return as_notebook(self.document())
+        return as_notebook(self._document())
 
     def plot(self, ax: Canvas = None) -> Display:
         """Draw the wealth that was won against each statement, and the line of the alarm.

@@ -447,6 +447,11 @@ def rows_needed(
         "sample_weight": sample_weight, "classes": classes, "pos_label": pos_label,
     }  # fmt: skip
     if rates is not None:
+        for name, given in beside.items():
+            if given is not None:
+                raise InputTypeError(
+                    f"{quoted(name)} belongs to the rows of a pilot, and `rates` has none"
+                )
         tables = stated_tables(rates, goal)
     else:
         inputs, decisions = decided_inputs(goal, y_true, y_pred, **beside)

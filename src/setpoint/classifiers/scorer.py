@@ -146,6 +146,8 @@ def evaluate(
     of_scores = metric is not None and metric.takes == "scores"
     if scores is None and of_scores:
         raise InputError(f"`scores` is missing, which {goal} takes")
+    if scores is not None and not of_scores:
+        raise InputError(f"`scores` is for a BlackBox that takes scores, {goal} is of decisions")
     goal = as_goal(goal)
     labels: dict[str, Any] = {"classes": classes, "pos_label": pos_label}
     inputs, decisions = decided_inputs(

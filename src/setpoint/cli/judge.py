@@ -282,6 +282,8 @@ def _check(asked: Asked) -> None:
     )
     given = [n for n in ("target", "prediction", "model", "pos_label") if asked.get(n) is not None]
     if asked.rates:
+        option = given and shell.option_of(given[0])
+        refuse(given, f"{option} belongs to a table, and --rate needs none")
         return
     refuse(
         ("prediction" in given) == ("model" in given),

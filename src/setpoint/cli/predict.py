@@ -205,12 +205,21 @@ def predict(asked: Asked) -> None:
     session, room = shell.current(), room_of(asked.at_most)
     if is_folder(data, output):
         refuse(as_json, "--json writes JSON lines of one table, and DATA or -o names several")
-        whole = {"--adapt": asked.adapt, "--at-most": room, "--excel": asked.excel}
+        whole = {
+            "--adapt": asked.adapt,
+            "--at-most": room,
+            "--by": asked.by,
+            "--excel": asked.excel,
+        }
         for option, given in whole.items():
             refuse(given, f"{option} is for one table, and DATA or -o names several")
         predict_many(outputs_of(data, output), asked)
         return
+    anew = "--overwrite is for a folder of files; one file is always written anew"
+    refuse(asked.overwrite, anew)
     kind = _format(output, as_json)
+    other = asked.excel and not kind.startswith(".csv")
+    refuse(other, f"--excel is for CSV, and the output is {kind}; leave one of them out")
     shell.check_files({"DATA": data[0]})
     stored, table = opened_with(asked, data[0])
     with step("deciding"):

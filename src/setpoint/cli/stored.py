@@ -324,6 +324,12 @@ def show(asked: Asked) -> Ending | None:
 # --- ``setpoint export``: the rule of a model in SQL, Python or JSON ------------------------------
 
 
+_ONLY_FOR = {
+    "scores": "sql", "dialect": "sql", "columns": "sql", "hash_column": "sql", "name": "python"
+}  # fmt: skip
+"""The format that takes an option."""
+
+
 @command(
     "MODEL",
     "kind! scores dialect columns hash_column name output trust",
@@ -337,6 +343,9 @@ def export(asked: Asked) -> None:
     decides from scores, which the model still has to compute; 'setpoint predict' writes them. It
     decides nothing (NULL, None) where a score is missing or a group is new.
     """
+    for name, own in _ONLY_FOR.items():
+        unread = asked.get(name) and asked.kind != own
+        refuse(unread, f"{shell.option_of(name)} is for --format {own}, not {asked.kind}")
     rule, classes, known = _opened(asked)
     if asked.kind == "json":
         text = rule.to_json()
@@ -378,10 +387,18 @@ def _opened(asked: Asked) -> tuple[Rule, tuple[Label, ...] | None, tuple[str, ..
 
 def _scores(rule: Rule, named: tuple[str, ...]) -> str | tuple[str, ...]:
     """The names of the score columns, as the rule takes them."""
-    columns, beside = rule.score_columns, len(rule.value_columns)
-    of_two = columns == beside + 2 and beside > 0  # one probability says both
-    names = named or (("score",) if columns is None or of_two else ())
-    return names[0] if len(names) == 1 and (columns is None or of_two) else names
+    n = None if rule.score_columns is None else rule.score_columns - len(rule.value_columns)
+    of_two = n == 2 and bool(rule.value_columns)  # one probability says both
+    names = named or (("score",) if n is None or of_two else ())
+    if len(names) == 1 and (n is None or of_two):
+        return names[0]
+    wanted = "one score" if n in (None, 1) else f"{n} scores"
+    refuse(
+        len(names) != (n or 1),
+        f"--score: the rule looks at {wanted}, and {len(names)} are named; give --score once for "
+        "each, in their order",
+    )
+    return names
 
 
 # --- ``setpoint explain``: why rows are decided as they are ---------------------------------------

@@ -12,7 +12,7 @@ from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import Any
 
-from setpoint.errors import InputError, nearest
+from setpoint.errors import InputError, nearest, quoted
 from setpoint.packages import needed_by
 
 # --- DuckDB as this house opens it, and what it says in one line ----------------------------------
@@ -257,6 +257,7 @@ def table_of(
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     texts = [os.fspath(path) for path in given]
+    of_text = {"separator": separator, "decimal": decimal}
     databases = [text for text in texts if is_database(text)]
     if databases:
         if len(texts) > 1:
@@ -264,6 +265,7 @@ def table_of(
                 f"{databases[0]} is a table of a database, which is taken alone, found "
                 f"{len(texts)} tables"
             )
+        _refuse_of_text(of_text, databases[0])
         return _of_database(databases[0])
     for text in texts:
         if not has_magic(text) and not Path(text).is_dir():
@@ -274,8 +276,9 @@ def table_of(
         one, other = (next(p for p in files if kinds[p] == kind) for kind in ("Parquet", "CSV"))
         raise InputError(f"tables are all Parquet or all CSV, found {one} and {other}")
     if kinds[files[0]] == "Parquet":
+        _refuse_of_text(of_text, files[0])
         return _of_parquet(files)
-    return relation_of_text(connected(), files, typed, separator=separator, decimal=decimal)
+    return relation_of_text(connected(), files, typed, **of_text)
 
 
 def is_database(path: str) -> bool:
@@ -322,6 +325,12 @@ def _kind_of(path: str) -> str:
     if name.endswith(_DATABASES):
         raise InputError(f"{path} is a database: name a table in it, {path}::TABLE")
     raise InputError(f"{path} is not a table that can be counted: {ALLOWED}")
+
+
+def _refuse_of_text(given: dict[str, str | None], path: str) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"{quoted(name)} is for CSV, and {path} is not, found {value!r}")
 
 
 def _of_parquet(files: list[str]) -> Any:

@@ -332,7 +332,7 @@ def check_room(clf: Any, at_most: Any, by: str | None) -> None:
 
     if at_most is None:
         if by is not None:
-            raise InputError("`by` names the groups that share no room; `at_most` says how much")
+            raise InputError("`by` names the groups of `at_most`, which says how many; give both")
         return
     check_at_most(at_most, by is not None)
     if len(clf.classes_) != 2:

@@ -188,6 +188,11 @@ def check_goal(goal: Goal, choice: SolverChoice) -> None:
     if choice.trains:
         require_plain(goal, "a model is trained on decided rows that count once each; setpoint fit "
                             "takes such goals, after training")  # fmt: skip
+    if "response" in choice.parameters and not goal.defers:
+        raise InputError(
+            "`defer_label` is what is written for a row that is deferred, and by the goal no rule "
+            "defers any; leave it out"
+        )
     if choice.family == "penalty" and (needs.names or needs.datasets or needs.baseline):
         from setpoint.penalty import Tradeoff
 
