@@ -42,6 +42,7 @@ def lazily(room: str) -> Callable[[str], Any]:
             if name in by_itself:  # the version
                 value = import_module("importlib.metadata").version(room)
             else:
+                # As ``from home import name`` does, which finds a module of the home too.
                 value = getattr(__import__(homes[name], fromlist=[name]), name)
         except AttributeError as error:  # Python would say that there is no such name
             raise ImportError(f"{homes[name]} could not be imported: {error}") from error

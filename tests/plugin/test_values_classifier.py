@@ -245,7 +245,7 @@ def test_ctrl_c_while_it_is_chosen_keeps_the_best_threshold(table, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("setpoint.plugin.search_rule", interrupted)
+    monkeypatch.setattr("setpoint.plugin.solvers.searching.search_rule", interrupted)
     with pytest.warns(StoppedWarning, match="interrupted"):
         clf = classifier().fit(X, y)
     assert clf.rule_ == classifier(decide_on=None).fit(X, y).rule_

@@ -171,7 +171,7 @@ def test_missed_bounds_are_said(monkeypatch):
             raise InfeasibleError("none")
         return search_rule(Goal.parse("maximize accuracy"), evidence, options)
 
-    monkeypatch.setattr("setpoint.plugin.search_rule", searched)
+    monkeypatch.setattr("setpoint.plugin.solvers.searching.search_rule", searched)
     monkeypatch.setattr("setpoint.judging.choose_evidence", lambda *_: ("soft", "because"))
     with pytest.warns(weighing.MissedBoundsWarning, match="by labels the rule misses"):
         report = solve(FLOOR.replace("0.9", "0.99"), P, y).report

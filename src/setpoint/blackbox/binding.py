@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from setpoint import blackbox
 from setpoint.array_types import Codes, Floats
 from setpoint.blackbox.blackbox import BlackBox, MetricError
 from setpoint.counts import Column, Rows, count_threshold, cutoffs
@@ -344,12 +343,14 @@ def _columns(
 
 def shifted_by(rule: Rule, scores: Floats, segments: Codes | None = None) -> Floats:
     """Scores (n,) minus the rule's cut-off, so that the rule decides positive from 0 on."""
+    from setpoint.blackbox.smoothing import margin
+
     if isinstance(rule, Threshold) and rule.width == 0.0:
-        return blackbox.margin(scores, rule.threshold)
+        return margin(scores, rule.threshold)
     if isinstance(rule, PerSegment) and segments is not None:
         cuts = [r.threshold for r in rule.rules if isinstance(r, Threshold) and r.width == 0.0]
         if len(cuts) == len(rule.rules):
-            return blackbox.margin(scores, np.array(cuts)[segments])
+            return margin(scores, np.array(cuts)[segments])
     return np.where(rule.decide(scores, segments) == 1, 1.0, -1.0)
 
 

@@ -51,8 +51,8 @@ def goal(asked: Asked) -> None:
         words = "" if found else metric_text(TABLE[name]) if name else vocabulary_text()
         bold = [name] if name else list(TITLES.values())
     else:
-        unknown = text.isidentifier() and name not in VOCABULARY
-        refuse(unknown, f"there is no metric {text!r}: {unknown and why_unknown(text)}")
+        if text.isidentifier() and name not in VOCABULARY:
+            raise shell.CommandError(f"there is no metric {text!r}: {why_unknown(text)}")
         found = goal_facts(as_goal(text))
         words = goal_text(found)
         bold = [f"{found['words']}."]

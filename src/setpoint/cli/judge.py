@@ -281,9 +281,10 @@ def _check(asked: Asked) -> None:
         "one of the two is wanted",
     )
     given = [n for n in ("target", "prediction", "model", "pos_label") if asked.get(n) is not None]
+    if asked.rates and given:
+        option = shell.option_of(given[0])
+        raise shell.CommandError(f"{option} belongs to a table, and --rate needs none")
     if asked.rates:
-        option = given and shell.option_of(given[0])
-        refuse(given, f"{option} belongs to a table, and --rate needs none")
         return
     refuse(
         ("prediction" in given) == ("model" in given),

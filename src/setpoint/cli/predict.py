@@ -215,11 +215,12 @@ def predict(asked: Asked) -> None:
             refuse(given, f"{option} is for one table, and DATA or -o names several")
         predict_many(outputs_of(data, output), asked)
         return
-    anew = "--overwrite is for a folder of files; one file is always written anew"
-    refuse(asked.overwrite, anew)
+    refuse(asked.overwrite, "--overwrite is for a folder of files; one file is always written anew")
     kind = _format(output, as_json)
-    other = asked.excel and not kind.startswith(".csv")
-    refuse(other, f"--excel is for CSV, and the output is {kind}; leave one of them out")
+    refuse(
+        asked.excel and not kind.startswith(".csv"),
+        f"--excel is for CSV, and the output is {kind}; leave one of them out",
+    )
     shell.check_files({"DATA": data[0]})
     stored, table = opened_with(asked, data[0])
     with step("deciding"):
@@ -301,8 +302,8 @@ def _format(output: str, as_json: bool) -> str:
         device = at.exists() and not at.is_file()  # or a pipe
         refuse(not device, f"-o: {output} ends in none of {', '.join(FORMATS)}")
     kind = kind or plain
-    json_lines = not as_json or kind == ".jsonl"
-    refuse(not json_lines, f"--json writes JSON lines: name the file *.jsonl, not {output}")
+    other = as_json and kind != ".jsonl"
+    refuse(other, f"--json writes JSON lines: name the file *.jsonl, not {output}")
     return kind
 
 

@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from setpoint import inference
 from setpoint.counts import Confusion
 from setpoint.errors import InputError
 from setpoint.goals import Expression
@@ -90,7 +89,9 @@ def interval_of(x: fn.RateFunction, counted: CountedRates, level: float) -> Inte
     tail = (1.0 - level) / 2.0
     value = counted.value(x)
     if counted.is_large and x.features:
-        return Interval(*inference.unsmoothed(x, counted, tail, tail), "delta")
+        from setpoint.inference.delta import unsmoothed
+
+        return Interval(*unsmoothed(x, counted, tail, tail), "delta")
     low, high, kind = _limits(x, counted, tail, tail)
     return Interval(min(low, value), max(high, value), kind)
 
@@ -131,18 +132,24 @@ def _limits(x: fn.RateFunction, counted: CountedRates, low: float, high: float) 
     elif isinstance(x, fn.WeightedSum) and len(_varying(x)) == 1:
         found = _multiple(x, counted, low, high)
     elif _is_smooth(x):
-        found = Interval(*inference.smooth_limits(x, counted, low, high), "delta")
+        found = _smooth(x, counted, low, high)
     else:
         found = _parts(x, counted, low, high)
     bottom, top = counted.range(x)
     return found._replace(low=float(max(found.low, bottom)), high=float(min(found.high, top)))
 
 
+def _smooth(x: fn.RateFunction, counted: CountedRates, low: float, high: float) -> Interval:
+    from setpoint.inference.delta import smooth_limits  # of few goals
+
+    return Interval(*smooth_limits(x, counted, low, high), "delta")
+
+
 def _fraction(x: fn.Affine | fn.Ratio, counted: CountedRates, low: float, high: float) -> Interval:
     fraction = counted.fraction(x)
     exact = None if fraction is None else of_fraction(fraction, low, high)
     if fraction is None or exact is None:
-        return Interval(*inference.smooth_limits(x, counted, low, high), "delta")
+        return _smooth(x, counted, low, high)
     return Interval(*exact, "clopper-pearson" if fraction.above.shape[1] == 2 else "exact")
 
 
@@ -163,7 +170,11 @@ def _pairs(x: fn.Node, counted: CountedRates, low: float, high: float) -> Interv
         return Interval(float(ratio and certain), float(ratio), "pairs")
     v = np.array([counted.value(c) for c in x.children])
     smooth = all(_is_smooth(c) for c in x.children)
-    corr = inference.correlations(x.children, counted) if smooth else np.full((m, m), -1.0)
+    corr = np.full((m, m), -1.0)
+    if smooth:
+        from setpoint.inference.delta import correlations
+
+        corr = correlations(x.children, counted)
     pairs, others = m * (m - 1), ~np.eye(m, dtype=bool)
     tails = (low, high / pairs) if ratio else (low / pairs, high)
     (a, b), (c, d) = (

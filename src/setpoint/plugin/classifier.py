@@ -17,7 +17,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from setpoint import inputs, plugin
+from setpoint import inputs
 from setpoint.array_types import Floats
 from setpoint.classifiers import GoalClassifier, SearchParameters, open_fit
 from setpoint.counts import Evidence
@@ -326,6 +326,8 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
                 "frontier: this rule decides by joint posteriors or retrained learners, which are "
                 "found for one bound; fit for each bound instead"
             )
+        from setpoint.plugin.exploring import frontier_of_evidence
+
         numbers = goal.needs.measures.get(None, {})
         sees = tuple(name for name in self.rule_.value_columns if name in numbers)
         if sees and not evidence.sees:
@@ -335,7 +337,7 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
             "tol": self._options(self._chosen()[0]).tol,
         }
         own["soft"] = self.goal_report_.search.evidence == "soft"
-        return plugin.frontier_of_evidence(goal, evidence, vary, values, **own)
+        return frontier_of_evidence(goal, evidence, vary, values, **own)
 
     def _keep(self, found: Found, report: GoalReport) -> None:
         self.rule_, self.goal_report_, self.trace_ = found.rule, report, found.trace

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setpoint import blackbox, classifiers, judging, plugin, search
+from setpoint import blackbox, classifiers, judging, search
 from setpoint.array_types import Codes, Floats
 from setpoint.counts import Evidence
 from setpoint.errors import warn_caller
@@ -59,8 +59,10 @@ def _quick_rule(goal: Goal, options: Options, by: RuleInputs, evidence: Evidence
             program, evidence, randomized=options.randomized, on_infeasible="nearest",
             tol=options.tol,
         ).rule  # fmt: skip
+    from setpoint.plugin.solvers.searching import search_rule
+
     own = replace(options, evidence="label" if by == "label" else "soft")
-    return plugin.search_rule(goal, evidence, own, tried=True).rule
+    return search_rule(goal, evidence, own, tried=True).rule
 
 
 # --- Soft or label evidence -----------------------------------------------------------------------
@@ -74,8 +76,10 @@ def _tried(
     goal: Goal, evidence: Evidence, options: Options
 ) -> tuple[search.Found | None, float, search.InfeasibleError | search.StoppedError | None]:
     """A rule and by how much it misses a constraint by labels, or why there is none."""
+    from setpoint.plugin.solvers.searching import search_rule
+
     try:
-        found = plugin.search_rule(goal, evidence, options)
+        found = search_rule(goal, evidence, options)
         return found, judging.reached(goal, found.confusion).past, None
     except (search.InfeasibleError, search.StoppedError) as error:
         return None, np.inf, error
@@ -91,7 +95,9 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
         options = replace(options, stopped=search.INTERRUPTED)
     asked = replace(options, evidence=kind)
     if kind == "label" or not evidence.has_labels:
-        return plugin.search_rule(goal, evidence, asked), why
+        from setpoint.plugin.solvers.searching import search_rule
+
+        return search_rule(goal, evidence, asked), why
     soft, past, failed = _tried(goal, evidence, asked)
     if soft is not None and past <= SATISFIED:
         return soft, why
@@ -310,11 +316,11 @@ class RuleFinder:
                     options.watch().stop(error)  # which warns
                     options = replace(options, stopped=search.INTERRUPTED)
         if self._inputs != "score":
+            from setpoint.plugin.solvers.searching import search_rule
+
             own = replace(options, evidence=self._inputs)
             try:
-                return _because(
-                    plugin.search_rule(self.linked.goal, aware, own, None, inwards), why
-                )
+                return _because(search_rule(self.linked.goal, aware, own, None, inwards), why)
             except search.InfeasibleError:
                 if settled:
                     raise
@@ -340,13 +346,15 @@ class RuleFinder:
             )
         if evidence.has_labels:
             self.linked.at(evidence.marginals)  # posteriors would fill in for a class without rows
+        from setpoint.plugin.solvers.searching import search_rule
+
         if options.solver in BASELINES:
             options = replace(options, evidence="label")
         elif self.counted is not None:
             options = replace(options, evidence="soft")
         elif options.evidence == "auto":
             return _because(*search_by_either(goal, evidence, options))
-        return plugin.search_rule(goal, evidence, options, self.counted, inwards)
+        return search_rule(goal, evidence, options, self.counted, inwards)
 
 
 def _because(found: search.Found, why: str) -> search.Found:

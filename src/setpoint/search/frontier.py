@@ -12,7 +12,6 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setpoint import search
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import GoalError, InputError, InputTypeError, nearest
 from setpoint.goals import Constraint, Goal
@@ -55,7 +54,9 @@ def trace_frontier(
             levels = np.linspace(free, strictest, points)
             levels = np.unique(np.append(levels, asked) if inside else levels)
     except InfeasibleMasterError:
-        raise search.InfeasibleError(
+        from setpoint.search.infeasibility import InfeasibleError
+
+        raise InfeasibleError(
             f"without {program.constraints[i]} no rule meets the other constraints either"
         ) from None
     return solve_levels(program, i, levels, _mixtures(space, program, i, gap))
