@@ -501,7 +501,7 @@ class DecidesBatches(DecidesByRule):
         The order is that of the fitted rule, see :meth:`setpoint.rules.Rule.margins`. With one
         threshold the highest scores are best. With a threshold for each group those are that lie
         highest *above the threshold of their group*: room for fewer rows is then one more price
-        on each accepted row, which moves all thresholds up alike. (Where probabilities are exact
+        on each accepted row, which moves all thresholds up equally. (Where probabilities are exact
         and constraints bear on rates of what is predicted, that is the best choice; where they
         bear on recall, it is one of several that are reasonable.) With an argmax those are best
         whose total is highest above the largest other one. Equal margins go by the score; what

@@ -162,7 +162,7 @@ class Explanation:
         return self.rows[place]
 
     def numbered(self, rows: Sequence[int]) -> Explanation:
-        """The same under the numbers that the rows have elsewhere.
+        """The same under the numbers that the rows have in their table.
 
         Parameters
         ----------

@@ -66,9 +66,9 @@ def evaluate(
     goal : Goal, str, metric or BlackBox
         A BlackBox is for two classes.
     *rows : two array-likes of shape (N,), or one frame
-        True labels and predicted labels; or a table, in memory or elsewhere (a DuckDB relation,
-        a Polars LazyFrame, a dask DataFrame), of which the other arguments name columns. A table
-        elsewhere is counted where it is.
+        True labels and predicted labels; or a table, in memory or out of core (a DuckDB
+        relation, a Polars LazyFrame, a dask DataFrame), of which the other arguments name columns.
+        A table out of core is counted where it is.
     y_true : array-like of shape (N,), or str
         True labels.
     y_pred : array-like of shape (N,), or str

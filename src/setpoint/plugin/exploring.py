@@ -210,9 +210,9 @@ def explore(
     by : str or sequence of str, optional
         Further columns whose groups are shown side by side.
     check : float or dict, optional
-        Rows held out. A share, above 0 and below 1, of the rows is drawn at random with a fixed
-        seed, alike in each class and group; a dict holds `scores` and `y` of other rows, and
-        what else belongs to them under the names of these arguments.
+        Rows held out. A share, above 0 and below 1, of the rows of each class and group is drawn
+        at random with a fixed seed; a dict holds `scores` and `y` of other rows, and what else
+        belongs to them under the names of these arguments.
     rule : Rule, optional
         Today's rule: a point to compare with.
     other_goal : Goal, str or metric, optional

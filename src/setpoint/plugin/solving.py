@@ -1,4 +1,4 @@
-"""``solve``: from scores and labels to a rule, in memory or from counts of a table elsewhere."""
+"""``solve``: from scores and labels to a rule, in memory or from counts of a table out of core."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def solve(
     ----------
     goal : Goal, str, metric or BlackBox
     data : array-like of shape (N,) or (N, n), or frame
-        The scores; or a table, in memory or elsewhere (a DuckDB relation, a Polars LazyFrame, a
-        dask DataFrame), of which the other arguments name columns. Of a table elsewhere only
+        The scores; or a table, in memory or out of core (a DuckDB relation, a Polars LazyFrame, a
+        dask DataFrame), of which the other arguments name columns. Of a table out of core only
         counts are fetched, in one pass or a few; it has two classes.
 
         Two classes: one score a row of any kind, higher for the positive class. With
@@ -162,17 +162,17 @@ def solve(
         All constraints are to hold on new rows, with this confidence; None: those alone that
         say so themselves. Where constraints only loosen as a threshold moves one way, as a
         floor on recall does, all rows certify; else a random part, and rules are found on the
-        others. Of a table elsewhere such constraints alone are certified.
+        others. Of a table out of core such constraints alone are certified.
         See :class:`setpoint.solvers.Confidence`.
     tol : float, optional
-        Table elsewhere: the certified gap at which passes over it end; None: 1e-4.
+        Out of core: the certified gap at which passes over it end; None: 1e-4.
     exact : bool
-        Table elsewhere: go on to the rule that sorting all rows would give, to the last tie.
+        Out of core: go on to the rule that sorting all rows would give, to the last tie.
     checkpoint : path, optional
-        Table elsewhere: a file that keeps the counts after each pass; where it is there, it is
+        Out of core: a file that keeps the counts after each pass; where it is there, it is
         gone on from.
     watch : callable, optional
-        Table elsewhere: called with what is known after each pass.
+        Out of core: called with what is known after each pass.
 
     Returns
     -------
@@ -235,7 +235,7 @@ def solve(
             "PlugInClassifier takes ColumnGeneration(oracle=...)"
         )
     if lazy:
-        _check_elsewhere(goal, y, options)
+        _check_out_of_core(goal, y, options)
         promise, alone = promised(goal, confidence), isinstance(scores, (list, tuple))
         place = scores[0] if alone and len(scores) == 1 else scores
         roles = {"score": place, "weight": sample_weight, "baseline": baseline}
@@ -330,7 +330,7 @@ def _has_two_columns(scores: Any) -> bool:
         return False
 
 
-# --- Rows that lie elsewhere: the rule and its certificate from counts ----------------------------
+# --- Rows out of core: the rule and its certificate from counts -----------------------------------
 
 
 _TOL = 1e-4
@@ -347,7 +347,7 @@ def solve_counted(
     checkpoint: sources.CountsCheckpoint | None = None,
     confidence: Confidence | None = None,
 ) -> Solution:
-    """The rule over one score that reaches a goal on tables elsewhere, and its report."""
+    """The rule over one score that reaches a goal on tables out of core, and its report."""
     started = now()
     passes = sources.Passes(goal, rows, watch)
     with heard() as caught:
@@ -396,7 +396,7 @@ def solve_counted(
     return Solution(found.rule, replace(report, search=search, sections=sections))
 
 
-def _check_elsewhere(goal: Goal, y: Any, options: Options) -> None:
+def _check_out_of_core(goal: Goal, y: Any, options: Options) -> None:
     """Refuse what counts alone cannot answer."""
     sources.require_formula(goal)
     if y is None:
