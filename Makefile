@@ -11,7 +11,7 @@ PINS := pyproject.toml constraints.txt
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 TESTS := $(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m "not long"
 
-.PHONY: demo test test-quick test-long test-lowest test-latest wheel bench lint docs clean
+.PHONY: demo test test-quick test-long coverage mutants test-lowest test-latest wheel bench lint docs clean
 
 demo: $(VENV)/.core
 	$(BIN)/setpoint demo demo
@@ -25,6 +25,12 @@ test-quick: $(VENV)/.installed
 
 test-long: $(VENV)/.installed
 	$(BIN)/python -m pytest -m "long or hypothesis" --hypothesis-profile long $(PYTEST_ARGS)
+
+# Branches that `make test` runs. Compiled kernels run where nothing counts; oracles check those.
+coverage: $(VENV)/.installed
+	@mkdir -p build
+	$(TESTS) --cov --cov-report=json:build/coverage.json $(PYTEST_ARGS)
+	@$(BIN)/python tools/covered.py build/coverage.json
 
 # The lowest versions that pyproject.toml allows. River asks for a later SciPy than setpoint, torch
 # is left out for its size, so their tests skip themselves; warnings of old packages about others

@@ -53,10 +53,15 @@ HOUSE = {
 
 def test_doors(tool, written, capsys):
     package = written(HOUSE)
-    assert tool("doors").main(package) == 1
+    text = "from pack.low import run\nfrom pack.low.b import inner\nimport pack.high.c as c\n"
+    tests = written({"test_a": text + "from pack.low import a\n"}, at="tests")
+    assert tool("doors").main(package, tests) == 1
     assert capsys.readouterr().out.splitlines() == [
         f"{package}/high/c.py:2: pack.low.a is behind the door of low",
         f"{package}/low/a.py:1: __all__ is for doors",
+        f"{tests}/test_a.py:2: pack.low.b is behind the door of low",
+        f"{tests}/test_a.py:3: pack.high.c is behind the door of high",
+        f"{tests}/test_a.py:4: pack.low.a is behind the door of low",
     ]
 
 
@@ -176,7 +181,10 @@ NAMED = {
         {"__init__": "", "low/a": "class A: ...\n", "high/b": "class A: ...\n"}, 1,
         "A is a class in pack/high/b.py and pack/low/a.py\n",
     ),
-    "nothing": ({"__init__": NAMES["__init__"]}, 0, "no room names one above it, no two classes have one name\n"),
+    "nothing": (
+        {"__init__": NAMES["__init__"]}, 0,
+        "no room names one above it, no two classes have one name\n",
+    ),
 }  # fmt: skip
 
 
