@@ -20,7 +20,6 @@ from sklearn.model_selection import (
     RepeatedStratifiedKFold,
     StratifiedKFold,
     StratifiedShuffleSplit,
-    cross_val_predict,
     cross_validate,
 )
 from sklearn.multiclass import OneVsRestClassifier
@@ -32,15 +31,7 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from plugin.samples import GOALS, same, sample, table
-from setpoint import (
-    Goal,
-    InfeasibleError,
-    PlugInClassifier,
-    evaluate,
-    load_model,
-    save_model,
-    solve,
-)
+from setpoint import Goal, InfeasibleError, PlugInClassifier, load_model, save_model, solve
 from setpoint.metrics import f1
 from setpoint.solvers import HoldOut, ModelResponse
 from thinning import over
@@ -68,67 +59,59 @@ def agree(one, two, rows=X):
 # --- The rule is that of scores of rows that no model saw
 
 
-@over("goal", [FLOOR, "maximize f1 subject to predicted_rate <= 0.35"])
-@over("cv", [4, StratifiedKFold(3, shuffle=True, random_state=1), None])
-def test_the_rule_is_that_of_the_pooled_scores(cv, goal):
-    model = plug(goal, cv=cv, randomized=False).fit(X, Y)
-    drawn = cv if hasattr(cv, "split") else StratifiedKFold(cv or 5, shuffle=True, random_state=0)
-    scores = cross_val_predict(LogisticRegression(), X, Y, cv=drawn, method="predict_proba")[:, 1]
-    found = solve(goal, scores, Y, randomized=False)
-    assert model.rule_ == found.rule
-    same(model.goal_report_, found.report)
-    same(model.goal_report_, evaluate(goal, Y, model.rule_.decide(scores)))
+def quarter(seed):
+    return StratifiedShuffleSplit(1, test_size=0.25, random_state=seed)
+
+
+FOLDS = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, Y))
+REPEATED = RepeatedStratifiedKFold(n_splits=2, n_repeats=3, random_state=0)
+# cv, the splits that it means by the seed of the model, and what the report says of them.
+SPLITS = [
+    (4, lambda seed: StratifiedKFold(4, shuffle=True, random_state=seed).split(X, Y), ""),
+    (None, lambda seed: StratifiedKFold(5, shuffle=True, random_state=seed).split(X, Y), ""),
+    (StratifiedKFold(3), lambda seed: StratifiedKFold(3).split(X, Y), ""),
+    (0.25, lambda seed: quarter(seed).split(X, Y), ""),
+    (FOLDS[:2], lambda seed: FOLDS[:2], "cv never scores 133 of 400 rows"),
+    (REPEATED, lambda seed: REPEATED.split(X, Y), "more than once"),
+]
+
+
+@over("goal, given", [(FLOOR, {}), (FAIR, {"sensitive_features": S.g, "sample_weight": S.weight})])
+@over("cv, splits, note", SPLITS)
+def test_the_rule_is_that_of_the_pooled_scores(cv, splits, note, goal, given):
+    model = plug(goal, cv=cv, random_state=5).fit(X, Y, **given)
+    splits, weight = list(splits(model.draw_key_)), given.get("sample_weight", np.ones(400))
+    models = [LogisticRegression().fit(X[a], Y[a], sample_weight=weight[a]) for a, _ in splits]
+    index = np.concatenate([test for _, test in splits])
+    pairs = zip(models, splits, strict=True)
+    scores = np.concatenate([one.predict_proba(X[test])[:, 1] for one, (_, test) in pairs])
+    taken = {name: values[index] for name, values in given.items()}
+    found = solve(goal, scores, Y[index], decide_on=None, **taken)
     report = model.goal_report_
-    assert (report.goal, report.status) == (goal, "optimal")
-    assert report.search.folds == drawn.get_n_splits()
-    assert model.gap_ == report.certificate.gap <= 1e-9
+    assert model.rule_ == found.rule
+    same(report, found.report)
+    assert (report.goal, report.search.folds) == (goal, len(splits))
+    assert note in " ".join(report.warnings)
+    assert model.gap_ == report.certificate.gap
     assert model.n_oracle_calls_ == report.search.calls
-    whole = LogisticRegression().fit(X, Y)
+    whole = LogisticRegression().fit(X, Y, sample_weight=weight)
     np.testing.assert_array_equal(model.predict_proba(X), whole.predict_proba(X))
 
 
-def test_splits_that_are_given():
-    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, Y))
-    plain = plug().fit(X, Y)
-    masks = [(np.isin(np.arange(400), a), np.isin(np.arange(400), b)) for a, b in folds]
+def test_splits_as_lists_masks_or_drawn_once():
+    plain = plug(cv=FOLDS).fit(X, Y)
+    masks = [(np.isin(np.arange(400), a), np.isin(np.arange(400), b)) for a, b in FOLDS]
     by_state = StratifiedKFold(3, shuffle=True, random_state=np.random.RandomState(0))
-    for cv in (folds, masks, iter(folds), by_state):
+    for cv in (masks, iter(FOLDS), by_state):
         agree(plug(cv=cv).fit(X, Y), plain)
-    part = plug(cv=folds[:2]).fit(X, Y)
-    index = np.concatenate([test for _, test in folds[:2]])
-    models = [(LogisticRegression().fit(X[a], Y[a]), b) for a, b in folds[:2]]
-    scores = np.concatenate([one.predict_proba(X[b])[:, 1] for one, b in models])
-    assert part.rule_ == solve(FLOOR, scores, Y[index]).rule
-    missing = f"cv never scores {len(folds[2][1])} of 400 rows"
-    assert any(missing in text for text in part.goal_report_.warnings)
 
 
-def test_repeated_cross_validation():
-    cv = RepeatedStratifiedKFold(n_splits=2, n_repeats=3, random_state=0)
-    model = plug(FAIR, cv=cv).fit(X, Y, sensitive_features=S.g, sample_weight=S.weight)
-    scores, index = [], []
-    for train, test in cv.split(X, Y):
-        inner = LogisticRegression().fit(X[train], Y[train], sample_weight=S.weight[train])
-        scores.append(inner.predict_proba(X[test])[:, 1])
-        index.append(test)
-    scores, t = np.concatenate(scores), S.take(np.concatenate(index))
-    own = {"sample_weight": t.weight, "sensitive_features": t.g, "decide_on": None}
-    found = solve(FAIR, scores, t.y, **own)
-    assert model.rule_ == found.rule
-    same(model.goal_report_, found.report)
-    assert any("more than once" in text for text in model.goal_report_.warnings)
-
-
-@over("refit", [True, False])
-def test_a_share_is_split_off_once(refit):
-    model = plug(cv=0.25 if refit else HoldOut(0.25), random_state=5).fit(X, Y)
-    split = StratifiedShuffleSplit(1, test_size=0.25, random_state=model.draw_key_)
-    train, test = next(split.split(X, Y))
+def test_the_model_of_one_split_stays():
+    model = plug(cv=HoldOut(0.25)).fit(X, Y)
+    [(train, test)] = quarter(model.draw_key_).split(X, Y)
     inner = LogisticRegression().fit(X[train], Y[train])
+    np.testing.assert_array_equal(model.estimator_.coef_, inner.coef_)
     assert model.rule_ == solve(FLOOR, inner.predict_proba(X[test])[:, 1], Y[test]).rule
-    wanted = LogisticRegression().fit(X, Y) if refit else inner
-    np.testing.assert_array_equal(model.estimator_.coef_, wanted.coef_)
-    assert model.goal_report_.search.folds == 1
 
 
 def test_a_share_is_drawn_by_the_random_state():
@@ -341,14 +324,6 @@ def test_one_vs_rest_keeps_the_rule():
 
 
 # --- Weights, and metadata routing
-
-
-def test_weights_reach_the_model_and_the_counts():
-    own = {"cv": HoldOut(0.5), "random_state": 0}
-    model = plug(**own).fit(X, Y, sample_weight=S.weight)
-    plain = plug(**own).fit(X, Y)
-    assert (model.estimator_.coef_ != plain.estimator_.coef_).all()
-    assert model.rule_ != plain.rule_
 
 
 @over("frozen", [True, False])

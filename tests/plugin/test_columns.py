@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from plugin.samples import same, table
-from setpoint import Dataset, PlugInClassifier, evaluate, goal_scorer
+from setpoint import PlugInClassifier, evaluate, goal_scorer
 from setpoint.classifiers import UnknownGroupWarning
 from setpoint.errors import EmptyPopulationError, GoalError
 from setpoint.plugin.fit.fitting import as_thresholds
@@ -119,15 +119,6 @@ def test_a_missing_group_is_an_unknown_one(values, missing):
         model.set_params(response="model").predict(X, sensitive_features=some)
 
 
-def test_values_that_a_goal_does_not_name_are_the_rest():
-    rows = X.assign(country=[f"c{i % 70}" for i in range(len(X))])
-    rows.loc[:199, "country"] = "IN"
-    goal = "maximize accuracy subject to recall.on(country='IN') >= 0.9"
-    model = plug(goal, sensitive_features="country").fit(rows, Y)
-    new, known = (model.predict(rows.assign(country=c)) for c in ("never seen", "c1"))
-    np.testing.assert_array_equal(new, known)
-
-
 def test_a_group_that_the_folds_leave_out_is_known_but_not_decided():
     g = np.where(X["g"] == "b", "a", "b").astype(object)
     g[:30] = "aa"  # first in the order of the segments, and all of it in the training rows
@@ -202,14 +193,6 @@ def test_data_sets():
     again = model.evaluate(X, Y, datasets=sets)
     assert [c.value for c in again.constraints] == pytest.approx(values, abs=1e-12)
     assert report.rule.decides_on == ()  # the goal names no column of X
-
-
-def test_data_sets_with_groups_of_their_own():
-    goal = "maximize accuracy subject to recall.on(g='b') >= 0.6 and recall.on('new', g='b') >= 0.6"
-    new = Dataset(Z[["score"]], NEW_Y, sensitive_features={"g": Z["g"]})
-    model = plug(goal, sensitive_features="g").fit(X, Y, datasets={"new": new})
-    assert model.goal_report_.rule.decides_on == ("g",)
-    assert all(c.satisfied for c in model.goal_report_.constraints)
 
 
 # --- Rows of frames by their index

@@ -15,7 +15,6 @@ from setpoint import (
     Dataset,
     FewRowsWarning,
     Goal,
-    GoalError,
     InfeasibleError,
     SearchLimits,
     evaluate,
@@ -93,12 +92,12 @@ def test_batches_do_not_matter_to_a_rule(seed, cut):
 # --- Labels, scores and goals of many kinds
 
 
-@over("labels", [(0, 1), (-1, 1), (-1.0, 1.0), (False, True), ("bad", "good"), (3, 7)])
 @over("pos", [0, 1])
-def test_labels_of_any_kind(labels, pos):
-    plain = solve("f1", S.scores, S.y)
+def test_labels_of_any_kind(pos):
+    labels = ("bad", "good")
     names = labels if pos else labels[::-1]  # class 1 gets the name labels[pos]
     found = solve("f1", S.scores, np.array(names)[S.y], pos_label=labels[pos])
+    plain = solve("f1", S.scores, S.y)
     assert found.rule == plain.rule
     assert found.report.counts.positive == labels[pos]
     same(found.report, plain.report)
@@ -198,14 +197,6 @@ def test_one_value_and_the_rest():
 
 
 def test_data_sets():
-    goal = "maximize recall subject to predicted_rate.on('new') <= 0.3"
-    for new in (T.scores, (T.scores, None), (T.scores, T.y), Dataset(T.scores)):
-        found = solve(goal, S.scores, S.y, datasets={"new": new}, randomized=False)
-        assert found.rule.decide(T.scores).mean() <= 0.3 + 1e-12
-    assert found.report.constraints[0].value == pytest.approx(found.rule.decide(T.scores).mean())
-
-
-def test_data_sets_with_weights_groups_and_a_baseline():
     columns = {"sensitive_features": {"g": T.g}, "baseline": T.deployed}
     new = Dataset(T.scores, T.y, sample_weight=T.weight, **columns)
     goal = "maximize recall subject to churn.on('new') <= 0.4 and recall.on('new', g='b') >= 0.4"
@@ -216,6 +207,10 @@ def test_data_sets_with_weights_groups_and_a_baseline():
     b = (T.g == "b") & (T.y == 1)
     assert at_b == pytest.approx(np.average(decided[b], weights=T.weight[b]), abs=1e-12)
     assert found.report.rule.decides_on == ()  # X was not given the column
+    goal = "maximize recall subject to predicted_rate.on('new') <= 0.3"
+    for new in (T.scores, (T.scores, None), Dataset(T.scores)):
+        found = solve(goal, S.scores, S.y, datasets={"new": new}, randomized=False)
+        assert found.report.constraints[0].value == found.rule.decide(T.scores).mean() <= 0.3
 
 
 def test_churn_and_the_deployed_model():
@@ -303,28 +298,19 @@ def test_many_rows_behind_a_constraint_do_not_warn():
 
 # --- What is refused; of rows and goals in the words of every fit (tests/conformance)
 
-BESIDE = {
-    "groups": (FAIR, {}, GoalError, "refers to the column 'g', but `sensitive_features` is not"),
-    "baseline": ("maximize recall subject to churn <= 0.1", {"baseline": S.y[1:]}, ValueError,
-                 "`baseline` has 399 rows, 400 are expected"),
-    "weights": ("f1", {"sample_weight": S.weight - 2}, ValueError, "are finite and not negative"),
-    "weights of text": ("f1", {"sample_weight": pd.Series(["a"] * N)}, TypeError,
-                        "`sample_weight` must hold numbers"),
-    "weights of no square": ("f1", {"sample_weight": np.full(N, 1e308)}, ValueError,
+DEPLOYED = {"baseline": S.deployed}
+OPTIONS = {
+    "weights": ({"sample_weight": S.weight - 2}, "are finite and not negative"),
+    "weights of no square": ({"sample_weight": np.full(N, 1e308)},
                              "extreme values, the first at row 0"),
-    "tiny weights": ("f1", {"sample_weight": np.full(N, 1e-320)}, ValueError,
-                     "extreme values, the first at row 0"),
-    "data sets": ("maximize recall.on('new')", {"datasets": {"new": S.scores}}, GoalError,
-                  "`datasets['new']`: the goal measures a rate there that needs labels"),
-    "decide_on": ("f1", {"decide_on": 3}, ValueError, "`decide_on` is 'auto', None or names of"),
-    "solver": ("f1", {"solver": "exat"}, ValueError, "`solver` is one of ['auto', 'exact', "),
-    "soft evidence": ("f1", {"solver": "exact", "evidence": "soft"}, ValueError,
+    "tiny weights": ({"sample_weight": np.full(N, 1e-320)}, "extreme values, the first at row 0"),
+    "baseline": ({"baseline": S.y[1:]}, "`baseline` has 399 rows, 400 are expected"),
+    "decide_on": ({"decide_on": 3}, "`decide_on` is 'auto', None or names of columns, got 3"),
+    "solver": ({"solver": "exat"}, "`solver` is one of ['auto', 'exact', "),
+    "soft evidence": ({"solver": "exact", "evidence": "soft"},
                       "`evidence`: `solver='exact'` counts decisions against labels, got 'soft'"),
-    "randomized": ("f1", {"randomized": 1}, ValueError, "`randomized` is one of [False, 'auto', "),
-    "on_infeasible": ("f1", {"on_infeasible": "warn"}, ValueError, "`on_infeasible` is one of"),
-    "limits": ("f1", {"limits": 5.0}, ValueError, "`limits` is SearchLimits(...) or None, got 5.0"),
-    "pos_label": ("f1", {"pos_label": 2}, ValueError, "`pos_label` 2 is not a class (known: 0, 1)"),
-    "classes": ("f1", {"classes": [0]}, ValueError, "`classes` holds one class only"),
+    "pos_label": ({"pos_label": 2}, "`pos_label` 2 is not a class (known: 0, 1)"),
+    "classes": ({"classes": [0]}, "`classes` holds one class only"),
 }  # fmt: skip
 ROWS = {
     "NaN": (np.where(S.y == 1, np.nan, 0.5), S.y, "`scores` holds 143 NaN or infinite values"),
@@ -343,11 +329,11 @@ ROWS = {
 }  # fmt: skip
 
 
-@over("case", BESIDE)
+@over("case", OPTIONS)
 def test_options_that_are_refused(case):
-    goal, options, error, message = BESIDE[case]
-    with pytest.raises(error, match=re.escape(message)):
-        solve(goal, S.scores, S.y, **options)
+    options, message = OPTIONS[case]
+    with pytest.raises(ValueError, match=re.escape(message)):
+        solve("maximize recall subject to churn <= 1", S.scores, S.y, **{**DEPLOYED, **options})
 
 
 @over("case", ROWS)
