@@ -1,7 +1,9 @@
 """One smallest instance of each classifier, the rows they share, and what differs by design."""
 
+from collections.abc import Callable
 from functools import cache
 from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -16,6 +18,7 @@ from setpoint import (
     RampClassifier,
     SearchLimits,
 )
+from setpoint.errors import InputError
 from setpoint.solvers import AdaptiveSurrogates, CrossEntropy
 
 __all__ = [
@@ -26,6 +29,7 @@ __all__ = [
     "STREAMS",
     "TRAINED",
     "VARIANTS",
+    "Refusal",
     "fitted",
     "fitted_whole",
     "new",
@@ -125,3 +129,14 @@ def fitted_whole(name, X, y, **weight):
         model = new(name, cv=None, surrogates="logistic")
         return model.fit(X, y, validation=(LATER.X, LATER.y), **weight)
     return new(name).fit(X, y, **weight)
+
+
+class Refusal(NamedTuple):
+    """What is given in the place of good options and rows, and what the error says."""
+
+    message: str  # as it is, without a pattern
+    options: dict[str, Any] = {}  # noqa: RUF012
+    given: Callable[[Any], dict[str, Any]] = (
+        lambda s: {}
+    )  # of the rows s: s.X, s.y, s.g, s.old, s.n
+    error: type[Exception] = InputError

@@ -1,4 +1,4 @@
-"""Candidates judged by their scores: the best rule of each, verdicts, pairs, standing."""
+"""Candidates judged by their scores: the best rule of each, differences of pairs, a ranking."""
 
 import numpy as np
 import pytest
@@ -11,23 +11,27 @@ from setpoint.inputs import CheckedData, GivenRows, classes_of
 from setpoint.plugin import Options
 from setpoint.plugin.fit.crossfit import left_out
 from setpoint.plugin.fit.fitting import judge_by_rules
+from thinning import over
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 PRECISE = "maximize recall subject to precision >= 0.6"
 
 
-def judge_of(goal, s, *, options=None, decide_on="auto", **given):
-    goal = Goal.parse(goal)
-    rows = GivenRows(len(s.y), s.y, given.get("sample_weight"), {"g": s.g}, s.deployed)
-    inputs = CheckedData.check(goal, classes_of(s.y), {None: rows}, decide_on)
-    return judge_by_rules(inputs) if options is None else judge_by_rules(inputs, options)
+def judge_of(goal, s, sample_weight=None):
+    rows = {None: GivenRows(len(s.y), s.y, sample_weight, {"g": s.g}, s.deployed)}
+    return judge_by_rules(CheckedData.check(Goal.parse(goal), classes_of(s.y), rows, "auto"))
 
 
 def scored(judge, name, scores):
     return judge.of_scores(name, {None: scores})
 
 
-@pytest.mark.parametrize(
+def noise(s, seed=1):
+    return np.random.default_rng(seed).normal(size=len(s.y))
+
+
+@over("weighted", [False, True])
+@over(
     "goal",
     [
         PRECISE,
@@ -36,11 +40,10 @@ def scored(judge, name, scores):
         "maximize f1 subject to churn <= 0.4",
     ],
 )
-@pytest.mark.parametrize("weighted", [False, True])
 def test_by_the_best_rule_on_all_rows(goal, weighted):
     s = sample(300)
     given = s.options(weighted)
-    found = scored(judge_of(goal, s, **given), "one", s.scores)
+    found = scored(judge_of(goal, s, given.get("sample_weight")), "one", s.scores)
     rule = solve(goal, s.scores, s.y, decide_on="auto", on_infeasible="nearest", **given).rule
     segments = rule.segment_codes({"g": s.g}) if rule.needs_segments else None
     decided = rule.decide(s.scores, segments)
@@ -53,20 +56,20 @@ def test_by_the_best_rule_on_all_rows(goal, weighted):
     assert found.report.deployed is not None
 
 
-def test_weight_two_is_the_row_twice_and_order_does_not_matter():
+def test_weights_and_order_are_how_rows_are_written_down():
     s = sample(240)
     twice = np.repeat(np.arange(len(s.y)), s.weight.astype(int))
-    noise = np.random.default_rng(3).normal(size=len(s.y))
-    weighted = judge_of(PRECISE, s, sample_weight=s.weight)
+    blind = noise(s, 3)
+    weighted = judge_of(PRECISE, s, s.weight)
     repeated = judge_of(PRECISE, s.take(twice))
     order = np.random.default_rng(0).permutation(len(s.y))
-    shuffled = judge_of(PRECISE, s.take(order), sample_weight=s.weight[order])
+    shuffled = judge_of(PRECISE, s.take(order), s.weight[order])
     pairs = [
-        (scored(judge, "good", s.scores[i]), scored(judge, "noise", noise[i]))
+        (scored(judge, "good", s.scores[i]), scored(judge, "noise", blind[i]))
         for judge, i in ((weighted, slice(None)), (repeated, twice), (shuffled, order))
     ]
-    for one, other in pairs[1:]:
-        for a, b in zip(pairs[0], (one, other), strict=True):
+    for pair in pairs[1:]:
+        for a, b in zip(pairs[0], pair, strict=True):
             same(a.report, b.report)
     np.testing.assert_array_equal(pairs[0][0].decided[None][twice], pairs[1][0].decided[None])
     np.testing.assert_array_equal(pairs[0][0].decided[None][order], pairs[2][0].decided[None])
@@ -74,13 +77,8 @@ def test_weight_two_is_the_row_twice_and_order_does_not_matter():
     gains = [j.difference(*p) for j, p in zip((weighted, repeated, shuffled), pairs, strict=True)]
     assert gains[0].value == pytest.approx(gains[1].value, abs=1e-12)
     assert gains[0] == gains[2]
-
-
-def test_rows_of_weight_zero_judge_nothing():
-    s = sample(200)
     kept = np.arange(len(s.y)) < 150
-    weight = kept.astype(float)
-    one = scored(judge_of(PRECISE, s, sample_weight=weight), "a", s.scores)
+    one = scored(judge_of(PRECISE, s, kept.astype(float)), "a", s.scores)
     other = scored(judge_of(PRECISE, s.take(kept)), "a", s.scores[kept])
     same(one.report, other.report, tol=0.0)
 
@@ -88,33 +86,23 @@ def test_rows_of_weight_zero_judge_nothing():
 def test_differences_are_those_against_a_deployed_model():
     s = sample(400)
     judge = judge_of("maximize f1", s)
-    rng = np.random.default_rng(1)
-    one = scored(judge, "one", s.scores)
-    other = scored(judge, "other", s.scores + rng.normal(size=len(s.y)))
+    one, other = scored(judge, "one", s.scores), scored(judge, "other", s.scores + noise(s))
     gain = judge.difference(one, other)
-    wanted = evaluate(
-        "maximize f1", s.y, one.decided[None], baseline=other.decided[None], pos_label=1
-    )
-    pairs_alone = wanted.deployed.difference
-    assert gain.value == pairs_alone.value
-    assert gain == pairs_alone  # without constraints nothing is added by the luck of the rules
-    said = [judge.of_decisions(x.name, x.decided) for x in (one, other)]
-    assert judge.difference(*said) == pairs_alone
-    back = judge.difference(other, one)
-    assert back.value == pytest.approx(-gain.value)
+    deployed = other.decided[None]
+    wanted = evaluate("maximize f1", s.y, one.decided[None], baseline=deployed, pos_label=1)
+    assert gain == wanted.deployed.difference  # without constraints the rules add nothing
+    given = [judge.of_decisions(x.name, x.decided) for x in (one, other)]
+    assert judge.difference(*given) == gain
+    assert judge.difference(other, one).value == pytest.approx(-gain.value)
     assert judge.difference(one, one).low == judge.difference(one, one).high == 0.0
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(
-    "objective", ["f1", "recall", "accuracy - 0.5 * predicted_rate", "recall.min('g')"]
-)
+@over("weighted", [False, True])
+@over("objective", ["f1", "recall", "accuracy - 0.5 * predicted_rate", "recall.min('g')"])
 def test_differences_by_influence_are_near_those_by_strata(objective, weighted):
     s = sample(2000)
-    weight = s.weight if weighted else None
-    judge = judge_of(f"maximize {objective}", s, sample_weight=weight)
-    noise = np.random.default_rng(1).normal(size=len(s.y))
-    one, other = ((x > 0.7).astype(int) for x in (s.scores, s.scores + 0.5 * noise))
+    judge = judge_of(f"maximize {objective}", s, s.weight if weighted else None)
+    one, other = ((x > 0.7).astype(int) for x in (s.scores, s.scores + 0.5 * noise(s)))
     by_strata = judge.difference_alone(one, other, 0.95)
     found = judge.difference_by_influence(one, other, 0.95)
     assert found.value == pytest.approx(by_strata.value, abs=1e-12)
@@ -126,28 +114,22 @@ def test_differences_by_influence_are_near_those_by_strata(objective, weighted):
         assert width == pytest.approx(other_width, rel=0.06)
 
 
-def test_differences_of_objectives_about_the_deployed_model_and_of_deferral():
+@over("goal", ["minimize churn", "maximize accuracy.decided subject to deferral_rate <= 0.3"])
+def test_differences_of_churn_and_of_deferral(goal):
     s = sample(600)
-    noise = np.random.default_rng(1).normal(size=len(s.y))
-    for goal in ("minimize churn", "maximize accuracy.decided subject to deferral_rate <= 0.3"):
-        judge = judge_of(goal, s)
-        one, other = (scored(judge, "x", x) for x in (s.scores, s.scores + 2 * noise))
-        gain = judge.difference(one, other)
-        assert gain.value == pytest.approx(one.value - other.value, abs=1e-12)
-        assert gain.low < gain.value < gain.high
+    judge = judge_of(goal, s)
+    one, other = (scored(judge, "x", x) for x in (s.scores, s.scores + 2 * noise(s)))
+    gain = judge.difference(one, other)
+    assert gain.value == pytest.approx(one.value - other.value, abs=1e-12)
+    assert gain.low < gain.value < gain.high
 
 
-def test_standing():
+def test_ranking():
     s = sample(1200)
-    judge = judge_of(PRECISE, s)
-    noise = np.random.default_rng(1).normal(size=len(s.y))
-    found = [
-        scored(judge, "noise", noise),
-        scored(judge, "near", s.scores + 0.02 * noise),
-        scored(judge, "good", s.scores),
-        scored(judge, "good again", s.scores),
-        scored(judge, "poor", s.scores + 2.0 * noise),
-    ]
+    judge, blind = judge_of(PRECISE, s), noise(s)
+    names = ("noise", "near", "good", "good again", "poor")
+    scores = (blind, s.scores + 0.02 * blind, s.scores, s.scores, s.scores + 2.0 * blind)
+    found = [scored(judge, *one) for one in zip(names, scores, strict=True)]
     ranking = judge.ranking(found)
     assert ranking.order[-1] == 0
     assert found[2].rank == found[3].rank
@@ -163,60 +145,45 @@ def test_standing():
 
 def test_where_all_are_shown_to_fail_the_nearest_is_best():
     s = sample(600)
-    goal = "maximize recall subject to precision >= 0.99 and predicted_rate >= 0.5"
-    judge = judge_of(goal, s)
-    noise = np.random.default_rng(1).normal(size=len(s.y))
-    found = [scored(judge, "noise", noise), scored(judge, "good", s.scores)]
+    judge = judge_of("maximize recall subject to precision >= 0.99 and predicted_rate >= 0.5", s)
+    found = [scored(judge, "noise", noise(s)), scored(judge, "good", s.scores)]
     assert all(one.fails for one in found)
     ranking = judge.ranking(found)
     assert ranking.order == (1, 0)
     assert ranking.ties == (1,)
 
 
-def test_decisions_and_classes():
-    s = sample(300)
-    judge = judge_of(PRECISE, s)
+def test_decisions_three_classes_and_data_sets():
+    s, new = sample(300), sample(200, seed=1)
     decided = (s.scores > 0.7).astype(int)
-    same(
-        judge.of_decisions("today", {None: decided}).report,
-        evaluate(PRECISE, s.y, decided, pos_label=1),
-        tol=0.0,
-    )
+    found = judge_of(PRECISE, s).of_decisions("today", {None: decided}).report
+    same(found, evaluate(PRECISE, s.y, decided, pos_label=1), tol=0.0)
     with pytest.raises(GoalError, match="judged by goals that are counted"):
         judge_of('maximize blackbox("shop:revenue")', s)
 
+    goal = Goal.parse("maximize recall subject to predicted_rate.on('new') <= 0.5")
+    rows = {None: GivenRows(300, s.y), "new": GivenRows(200, None)}
+    judge = judge_by_rules(CheckedData.check(goal, classes_of(s.y), rows, None))
+    found = judge.of_scores("one", {None: s.scores, "new": new.scores})
+    sets = {"new": (None, found.decided["new"])}
+    wanted = evaluate(goal, s.y, found.decided[None], datasets=sets, pos_label=1)
+    same(found.report, wanted, tol=0.0)
+    assert judge.difference(found, found).value == 0.0
 
-def test_three_classes():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(360, 3))
     y = np.argmax(X + rng.normal(size=X.shape), axis=1)
     goal = Goal.parse("maximize macro_f1 subject to recall.min() >= 0.3")
-    inputs = CheckedData.check(goal, classes_of(y), {None: GivenRows(360, y)}, None)
-    judge = judge_by_rules(inputs, Options(evidence="soft"))
-    posteriors = LogisticRegression().fit(X, y).predict_proba(X)
-    good, blind = scored(judge, "good", posteriors), scored(judge, "blind", posteriors[::-1])
+    checked = CheckedData.check(goal, classes_of(y), {None: GivenRows(360, y)}, None)
+    judge = judge_by_rules(checked, Options(evidence="soft"))
+    P = LogisticRegression().fit(X, y).predict_proba(X)
+    good, blind = scored(judge, "good", P), scored(judge, "blind", P[::-1])
     assert good.value > blind.value
     same(good.report, evaluate(goal, y, good.decided[None]), tol=0.0)
     assert judge.ranking([blind, good]).best == 1
 
 
-def test_data_sets_of_their_own():
-    s, new = sample(300), sample(200, seed=1)
-    goal = Goal.parse(
-        "maximize recall subject to precision >= 0.6 and predicted_rate.on('new') <= 0.5"
-    )
-    rows = {None: GivenRows(300, s.y), "new": GivenRows(200, None)}
-    inputs = CheckedData.check(goal, classes_of(s.y), rows, None)
-    judge = judge_by_rules(inputs)
-    found = judge.of_scores("one", {None: s.scores, "new": new.scores})
-    wanted = evaluate(
-        goal, s.y, found.decided[None], datasets={"new": (None, found.decided["new"])}, pos_label=1
-    )
-    same(found.report, wanted, tol=0.0)
-    assert judge.difference(found, found).value == 0.0
-
-
-def test_splits_do_not_overlap():
+def test_rows_that_folds_leave_out():
     test = np.arange(40, 100)
     order, index, fold = left_out([(np.arange(40), test)], 100, once=True)
     np.testing.assert_array_equal(index, test)

@@ -5,26 +5,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-OPTIONAL = (
-    "pandas",
-    "polars",
-    "pyarrow",
-    "torch",
-    "safetensors",
-    "matplotlib",
-    "jinja2",
-    "cvxpy",
-    "clarabel",
-    "river",
-)
-BLOCK = f"""
+BLOCK = """
 import sys
+
+ABSENT = (
+    "pandas", "polars", "pyarrow", "torch", "safetensors",
+    "matplotlib", "jinja2", "cvxpy", "clarabel", "river",
+)
 
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {OPTIONAL}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+        if name.partition(".")[0] in ABSENT:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Absent())
 """
@@ -41,13 +33,9 @@ print(goal_scorer("f1")(model, X, y))
 
 
 def test_without_optional_packages():
-    readme = (ROOT / "README.md").read_text("utf-8")
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
     example = re.search(r"```python\n(.*?)```", readme, re.DOTALL).group(1)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", BLOCK + example + MORE],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-W", "error", "-c", BLOCK + example + MORE]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "precision" in done.stdout

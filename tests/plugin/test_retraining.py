@@ -13,23 +13,24 @@ import pandas as pd
 import pytest
 import skops.io
 from scipy import sparse
-from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from setpoint.counts import Evidence
 from setpoint.goals import as_goal
-from setpoint.plugin.fit.crossfit import Retrained, Retraining, costs_of, weight_parameter
+from setpoint.plugin.fit.crossfit import Retrained, Retraining, costs_of
 from setpoint.program import link
 from setpoint.rules import Rule
 from setpoint.search import Limits, StoppedWarning, best_mixture
+from thinning import over
 
 # Grown until every distinct x is a leaf, a tree is an exact minimiser of weighted errors.
 TREE = DecisionTreeClassifier(random_state=0)
+COVERAGE = "maximize accuracy subject to abs(predicted_rate - prior).max() <= 0.01"
+RATE = "maximize accuracy subject to predicted_rate(label=1) <= 0.2"
 
 
 def rows_of(seed=0, n_rows=600, n_points=12, n=3):
@@ -45,27 +46,38 @@ def rows_of(seed=0, n_rows=600, n_points=12, n=3):
     return SimpleNamespace(X=X, x=x, y=y, g=g, weight=weight, n=n, n_points=n_points)
 
 
-def evidence_of(goal, r, weighted=True, decide_on=()):
+def part(r, index):
+    own = {k: v[index] for k, v in vars(r).items() if np.ndim(v)}
+    return SimpleNamespace(**own, n=r.n, n_points=r.n_points)
+
+
+def evidence_of(goal, r, weighted=True):
     return Evidence.from_arrays(
         tuple(range(r.n)), np.zeros(len(r.y)), r.y, needs=goal.needs, columns={"g": r.g},
-        weight=r.weight if weighted else None, decide_on=decide_on,
+        weight=r.weight if weighted else None,
     )  # fmt: skip
 
 
-def space_of(goal, r, learner=TREE, *, X=None, weighted=True, limits=None):
+def space_of(goal, r, learner=TREE, *, X=None, train=None, weighted=True, limits=None):
+    """What the learner can reach on rows, trained on these or on others."""
     goal = as_goal(goal)
     evidence = evidence_of(goal, r, weighted)
-    X = r.X if X is None else X
     program = link(goal, evidence.codebook).at(evidence.marginals)
-    return Retraining(program.table, evidence, learner, evidence.rows, X, limits=limits), program
+    own = (evidence.rows, r.X if X is None else X)
+    if train is not None:
+        own = (evidence_of(goal, train).rows, train.X, r.X)
+    return Retraining(program.table, evidence, learner, *own, limits=limits), program
 
 
-def reached(space, program, choice, X):
-    """Features of the deployed model and rule, by counting their decisions."""
-    model, rule = space.finish(choice)
-    scores = model.scores(X)
-    counts = space.evidence.rows.confusion(rule.distribution(scores)).counts
-    return program.rates_of(counts)
+def best_of(space, program, X, gap=1e-8):
+    """The best mixture, which is feasible, and what the deployed model and rule do."""
+    mixed = best_mixture(space, program, gap)
+    assert program.violation(mixed.v) <= 1e-9
+    model, rule = space.finish(mixed.choice)
+    counts = space.evidence.rows.confusion(rule.distribution(model.scores(X))).counts
+    np.testing.assert_allclose(program.rates_of(counts), mixed.v, atol=1e-12)
+    np.testing.assert_allclose(space.features(mixed.choice), mixed.v, atol=1e-12)
+    return mixed
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
@@ -83,7 +95,9 @@ class Recorder(ClassifierMixin, BaseEstimator):
         return np.full(len(X), self.most_)
 
 
-# ---------------------------------------------------------------- costs
+# --- Costs
+
+
 def test_costs_are_not_negative_and_keep_the_best_decision():
     gains = np.random.default_rng(0).normal(size=(3, 6, 5)) * 10.0
     costs = costs_of(gains)
@@ -92,16 +106,16 @@ def test_costs_are_not_negative_and_keep_the_best_decision():
     np.testing.assert_allclose(np.ptp(costs + gains, axis=2), 0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@over("seed", range(3))
 def test_weighted_errors_are_a_constant_less_the_objective(seed):
     """Whatever is decided; rows of a data set without labels count too."""
     rng = np.random.default_rng(seed)
-    goal = as_goal("maximize h_mean subject to predicted_rate(label=1).on('new') <= 0.3, "
-                      "recall(label=0).difference(g) <= 0.1")  # fmt: skip
-    r = rows_of(seed, 90)
-    one = evidence_of(goal, r)
-    two = Evidence.from_arrays((0, 1, 2), np.zeros(30), None, needs=goal.needs, dataset="new")
-    evidence = Evidence.concat([one, two])
+    goal = as_goal(
+        "maximize h_mean subject to predicted_rate(label=1).on('new') <= 0.3, "
+        "recall(label=0).difference(g) <= 0.1"
+    )
+    new = Evidence.from_arrays((0, 1, 2), np.zeros(30), None, needs=goal.needs, dataset="new")
+    evidence = Evidence.concat([evidence_of(goal, rows_of(seed, 90)), new])
     program = link(goal, evidence.codebook).at(evidence.marginals)
     X = np.arange(120.0)[:, None]
     space = Retraining(program.table, evidence, Recorder(), evidence.rows, X)
@@ -123,7 +137,9 @@ def test_weighted_errors_are_a_constant_less_the_objective(seed):
     np.testing.assert_allclose(errors + share * np.array(values), errors[0] + share * values[0])
 
 
-# ---------------------------------------------------------------- the optimum
+# --- The optimum
+
+
 def exact(r, objective, constraints=lambda c: []):
     """The best mixture of decisions by x, as a program over P(decide j | x)."""
     mass = np.zeros((2, r.n_points, r.n))
@@ -138,10 +154,8 @@ def exact(r, objective, constraints=lambda c: []):
         accuracy=sum(mass.sum(axis=0)[:, i] @ q[:, i] for i in range(r.n)) / total,
         prior=mass.sum(axis=(0, 1)) / total,
     )
-    problem = cp.Problem(
-        cp.Maximize(objective(c)), [cp.sum(q, axis=1) == 1, *constraints(c)]
-    )  # fmt: skip
-    return problem.solve(solver="CLARABEL")
+    decided = [cp.sum(q, axis=1) == 1, *constraints(c)]
+    return cp.Problem(cp.Maximize(objective(c)), decided).solve(solver="CLARABEL")
 
 
 PROBLEMS = [
@@ -149,7 +163,7 @@ PROBLEMS = [
     ("min_recall", lambda c: cp.minimum(*c.recalls), lambda c: []),
     ("h_mean", lambda c: cp.harmonic_mean(cp.hstack(c.recalls)), lambda c: []),
     (
-        "maximize accuracy subject to abs(predicted_rate - prior).max() <= 0.01",
+        COVERAGE,
         lambda c: c.accuracy,
         lambda c: [cp.abs(a - b) <= 0.01 for a, b in zip(c.rates, c.prior, strict=True)],
     ),
@@ -167,22 +181,18 @@ PROBLEMS = [
 ]
 
 
-@pytest.mark.parametrize(("goal", "objective", "constraints"), PROBLEMS)
-def test_an_exact_learner_reaches_the_optimum(goal, objective, constraints):
+@over("seed", range(2))
+@over("goal, objective, constraints", PROBLEMS)
+def test_an_exact_learner_reaches_the_optimum(goal, objective, constraints, seed):
     """The groups are hidden from the learner: two strata an x."""
-    for seed in range(3):
-        r = rows_of(seed)
-        space, program = space_of(goal, r)
-        mixed = best_mixture(space, program, 1e-8)
-        assert mixed.value == pytest.approx(exact(r, objective, constraints), abs=2e-6)
-        assert program.violation(mixed.v) <= 1e-9
-        assert mixed.status == "feasible"
-        assert mixed.bound == np.inf
-        np.testing.assert_allclose(reached(space, program, mixed.choice, r.X), mixed.v, atol=1e-12)
-        np.testing.assert_allclose(space.features(mixed.choice), mixed.v, atol=1e-12)
+    r = rows_of(seed)
+    mixed = best_of(*space_of(goal, r), r.X)
+    assert mixed.value == pytest.approx(exact(r, objective, constraints), abs=2e-6)
+    assert mixed.status == "feasible"
+    assert mixed.bound == np.inf
 
 
-@pytest.mark.parametrize("goal", ["maximize micro_f1(default=0)", "maximize f1(label=1)"])
+@over("goal", ["maximize micro_f1(default=0)", "maximize f1(label=1)"])
 def test_ratios_against_all_decisions(goal):
     r = rows_of(4, n_points=6)
     space, program = space_of(goal, r)
@@ -197,8 +207,7 @@ def test_ratios_against_all_decisions(goal):
 
 def test_weights_are_repeated_rows():
     r = rows_of(6, 300)
-    twice = np.repeat(np.arange(300), (2 * r.weight).astype(int))
-    other = SimpleNamespace(**{k: v[twice] for k, v in vars(r).items() if k in "Xyxg"}, n=3)
+    other = part(r, np.repeat(np.arange(300), (2 * r.weight).astype(int)))
     goal = "maximize min_recall subject to recall(label=1).difference(g) <= 0.02"
     (one, program), (two, same) = space_of(goal, r), space_of(goal, other, weighted=False)
     a, b = best_mixture(one, program, 1e-8), best_mixture(two, same, 1e-8)
@@ -208,89 +217,43 @@ def test_weights_are_repeated_rows():
 
 def test_rows_that_are_counted_may_be_others():
     both = rows_of(0, 1300)
-    train, held = (
-        SimpleNamespace(**{k: v[part] for k, v in vars(both).items() if np.ndim(v)}, n=3)
-        for part in (slice(500), slice(500, None))
-    )
-    held.n_points = both.n_points
-    goal = as_goal("maximize accuracy subject to predicted_rate(label=1) <= 0.2")
-    counted = evidence_of(goal, held)
-    own = evidence_of(goal, train)
-    program = link(goal, counted.codebook).at(counted.marginals)
-    space = Retraining(
-        program.table,
-        counted,
-        TREE,
-        own.rows,
-        train.X,
-        held.X,
-    )
-    mixed = best_mixture(space, program, 1e-8)
-    assert program.violation(mixed.v) <= 1e-9
-    np.testing.assert_allclose(reached(space, program, mixed.choice, held.X), mixed.v, atol=1e-12)
+    train, held = part(both, slice(500)), part(both, slice(500, None))
+    mixed = best_of(*space_of(RATE, held, train=train), held.X)
     best = exact(held, lambda c: c.accuracy, lambda c: [c.rates[1] <= 0.2])
     assert 0.5 < mixed.value <= best + 1e-6
 
 
-# ---------------------------------------------------------------- what is trained
+def test_a_learner_that_is_not_exact():
+    """Whatever it finds is feasible and no worse than constants, and what is deployed."""
+    r, scaled = rows_of(2), make_pipeline(StandardScaler(), LogisticRegression())
+    goal = "maximize min_recall subject to recall(label=1).difference(g) <= 0.05"
+    space, program = space_of(goal, r, scaled, limits=Limits(20))
+    assert best_of(space, program, r.X, 1e-4).value > 1 / 3
+    assert space.limits.calls <= 20
+
+
+# --- What is trained, and how often
+
+
 def test_any_kind_of_table():
-    r = rows_of(1, 300)
-    goal = "maximize accuracy subject to predicted_rate(label=1) <= 0.2"
-    values = []
+    r, values = rows_of(1, 300), []
     frame = pd.DataFrame({"x": [f"v{x}" for x in r.x], "rest": r.x % 5})
     for X, learner in (
         (r.X, TREE),
         (sparse.coo_matrix(r.X), TREE),
         (r.X.tolist(), TREE),
-        (frame, make_pipeline(OneHotEncoder(), TREE)),
         (frame, make_pipeline(make_pipeline(OneHotEncoder()), make_pipeline(TREE))),
     ):
-        space, program = space_of(goal, r, learner, X=X)
-        mixed = best_mixture(space, program, 1e-8)
-        np.testing.assert_allclose(reached(space, program, mixed.choice, X), mixed.v, atol=1e-12)
-        values.append(mixed.value)
+        values.append(best_of(*space_of(RATE, r, learner, X=X), X).value)
     np.testing.assert_allclose(values, values[0], atol=1e-8)
 
 
-def test_a_learner_that_is_not_exact():
-    """Whatever it finds is feasible and no worse than constants, and what is deployed."""
-    r = rows_of(2)
-    scaled = make_pipeline(StandardScaler(), LogisticRegression())
-    goal = "maximize min_recall subject to recall(label=1).difference(g) <= 0.05"
-    space, program = space_of(goal, r,
-                     scaled, limits=Limits(20))  # fmt: skip
-    mixed = best_mixture(space, program, 1e-4)
-    assert space.limits.calls <= 20
-    assert program.violation(mixed.v) <= 1e-9
-    assert mixed.value > 1 / 3
-    np.testing.assert_allclose(reached(space, program, mixed.choice, r.X), mixed.v, atol=1e-12)
-
-
-def test_learners_without_weights_are_refused():
-    nearest = KNeighborsClassifier()
-    for learner in (nearest, make_pipeline(StandardScaler(), nearest)):
-        with pytest.raises(ValueError, match=r"`oracle`: KNeighborsClassifier\.fit takes no"):
-            space_of("maximize accuracy", rows_of(), learner)
-    inner = make_pipeline(StandardScaler(), TREE)
-    assert weight_parameter(make_pipeline(StandardScaler(), inner)) == (
-        "pipeline__decisiontreeclassifier__sample_weight"
-    )
-
-
+@pytest.mark.usefixtures("routing")
 def test_metadata_routing_asks_the_step():
-    with config_context(enable_metadata_routing=True):
-        last = LogisticRegression().set_fit_request(sample_weight=True)
-        first = StandardScaler().set_fit_request(sample_weight=False)
-        space, _ = space_of("maximize min_recall", rows_of(), make_pipeline(first, last))
-        assert space.ask(np.array([0.2, 0.5, 0.3])) == 3
-
-
-def test_what_predicts_no_class_is_refused():
-    space, program = space_of("maximize accuracy", rows_of(), LinearRegression())
-    with pytest.raises(
-        ValueError, match="`oracle`: LinearRegression predicts a value that is not a class"
-    ):
-        best_mixture(space, program)
+    last = LogisticRegression().set_fit_request(sample_weight=True)
+    first = StandardScaler().set_fit_request(sample_weight=False)
+    space, _ = space_of("maximize min_recall", rows_of(), make_pipeline(first, last))
+    assert space.ask(np.array([0.2, 0.5, 0.3])) == 3
 
 
 def test_classes_that_gain_nothing_are_never_predicted():
@@ -301,16 +264,15 @@ def test_classes_that_gain_nothing_are_never_predicted():
     assert len(one.atoms) == 3
     # Rates of classes 0 and 2: class 1 is in no copy.
     two, _ = space_of("maximize recall(label=0) + recall(label=2)", r)
-    found = two.ask(np.ones(two.d))
-    assert found == 3
-    assert set(np.unique(two.atoms[3].decided)) == {0, 2}
+    assert two.ask(np.ones(two.d)) == 3
     model, rule = two.finish([{3: 1.0}])
-    np.testing.assert_array_equal(rule.decide(model.scores(r.X)), two.atoms[3].decided)
+    decided = rule.decide(model.scores(r.X))
+    assert set(decided) == {0, 2}
+    np.testing.assert_array_equal(decided, two.atoms[3].decided)
     # Nothing to gain at all.
     assert two.ask(np.zeros(two.d)) == 0
 
 
-# ---------------------------------------------------------------- the space
 def test_nothing_is_trained_twice():
     space, _ = space_of("maximize min_recall", rows_of())
     slopes = np.array([0.2, 0.5, 0.3])
@@ -329,44 +291,35 @@ def test_another_question_shares_the_learners():
     r = rows_of()
     space, program = space_of("maximize min_recall subject to predicted_rate(label=0) <= 0.3", r)
     best_mixture(space, program, 1e-8)
-    before = len(space.atoms)
     other = space.within(Limits())
-    assert len(other.initial_columns(0)) == before
+    assert len(other.initial_columns(0)) == len(space.atoms)
     assert other.limits.calls == 0
     bounded = program.constraints[0].function
     least = replace(program, objective=bounded, constraints=(), sense=-1.0)
-    choice = best_mixture(other, least, 1e-8).choice
+    choice = best_of(other, least, r.X).choice
     assert other.limits.calls > 0
     # Its columns mean the same to the first set.
-    np.testing.assert_allclose(
-        space.features(choice), reached(space, program, choice, r.X), atol=1e-12
-    )  # fmt: skip
-    assert space.features_of(0).shape == (space.d,)
+    np.testing.assert_allclose(space.features(choice), other.features(choice), atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("limits", "calls", "words"),
-    [(Limits(2), 2, "after 2 oracle calls"), (Limits(None, 0.0), 0, "seconds")],
-)
+@over("limits, calls, words", [(Limits(2), 2, "after 2 oracle"), (Limits(None, 0.0), 0, "seconds")])
 def test_limits(limits, calls, words):
-    goal = "maximize accuracy subject to abs(predicted_rate - prior).max() <= 0.01"
-    space, program = space_of(goal, rows_of(), limits=limits)
+    r = rows_of()
+    space, program = space_of(COVERAGE, r, limits=limits)
     with pytest.warns(StoppedWarning, match=words):
-        mixed = best_mixture(space, program)
+        assert best_of(space, program, r.X).stopped
     assert space.limits.calls == calls
-    assert mixed.stopped
-    assert program.violation(mixed.v) <= 1e-9
     rest = space.limits.rest()
     assert (rest.max_calls, rest.max_seconds) == ((0, None) if calls else (None, 0.0))
 
 
-# ---------------------------------------------------------------- what is deployed
+# --- What is deployed
+
+
 def test_the_deployed_model_can_be_stored():
     r = rows_of()
-    space, program = space_of(
-        "maximize accuracy subject to abs(predicted_rate - prior).max() <= 0.01", r
-    )
-    choice = best_mixture(space, program, 1e-8).choice
+    space, program = space_of(COVERAGE, r)
+    choice = best_of(space, program, r.X).choice
     model, rule = space.finish(choice)
     learners = [k for k in choice[0] if k >= 3]
     assert len(model.learners) == len(learners) >= 2
@@ -382,23 +335,23 @@ def test_the_deployed_model_can_be_stored():
     np.testing.assert_allclose(rule.distribution(scores), space.distribution(choice), atol=1e-12)
     # Draws pick a learner: on average its decisions.
     u = (np.arange(600) + 0.5) / 600
-    drawn = rule.decide(scores[np.zeros(600, int)], u=u)
-    share = np.bincount(drawn, minlength=3) / 600
+    share = np.bincount(rule.decide(scores[np.zeros(600, int)], u=u), minlength=3) / 600
     np.testing.assert_allclose(share, rule.distribution(scores)[0], atol=1 / 300)
 
 
 def test_constants_need_no_learner():
     r = rows_of()
     space, _ = space_of("maximize min_recall", r)
-    model, rule = space.finish([{1: 1.0}])
-    assert model.learners == ()
-    assert (rule.decide(model.scores(r.X)) == 1).all()
-    model, rule = space.finish([{0: 0.25, 2: 0.75}])
-    np.testing.assert_allclose(rule.distribution(model.scores(r.X))[0], [0.25, 0.0, 0.75])
-    assert space.randomized_share([{0: 0.25, 2: 0.75}]) == 1.0
-    assert space.randomized_share([{0: 1.0}]) == 0.0
     k = space.ask(np.ones(3))
-    model, rule = space.finish([{0: 0.5, k: 0.5}])
-    np.testing.assert_allclose(
-        rule.distribution(model.scores(r.X)), space.distribution([{0: 0.5, k: 0.5}])
-    )  # fmt: skip
+    for choice, shares, drawn in (
+        ({1: 1.0}, [0.0, 1.0, 0.0], 0.0),
+        ({0: 0.25, 2: 0.75}, [0.25, 0.0, 0.75], 1.0),
+        ({0: 0.5, k: 0.5}, None, None),
+    ):
+        model, rule = space.finish([choice])
+        assert len(model.learners) == (k in choice)
+        found = rule.distribution(model.scores(r.X))
+        np.testing.assert_allclose(found, space.distribution([choice]))
+        if shares is not None:
+            np.testing.assert_allclose(found[0], shares)
+            assert space.randomized_share([choice]) == drawn

@@ -1,4 +1,6 @@
-"""solve: equivalences, inputs of many kinds, and what the report says."""
+"""solve: equivalences, inputs of many kinds, what the report says, and what is refused."""
+
+import re
 
 import numpy as np
 import pandas as pd
@@ -9,269 +11,364 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from plugin.samples import GOALS, same, sample
-from setpoint import Dataset, Goal, InfeasibleError, SearchLimits, evaluate, maximize, solve
+from setpoint import (
+    Dataset,
+    FewRowsWarning,
+    Goal,
+    InfeasibleError,
+    SearchLimits,
+    evaluate,
+    maximize,
+    solve,
+)
 from setpoint.metrics import f1, precision, recall
 from setpoint.rules import Threshold
 from setpoint.search import ConstantGoalWarning
+from thinning import over
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
+    pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning"),
     pytest.mark.filterwarnings("ignore::setpoint.search.ConstantGoalWarning"),
 ]
 SEEDS = st.integers(0, 10_000)
+FLOOR = "maximize recall subject to precision >= 0.6"
+FAIR = "maximize accuracy subject to recall.difference(g) <= 0.05"
+S, T = sample(), sample(seed=1)
+N = len(S.y)
 
 
 def solved(goal, s, **options):
-    options = {**s.options(), "on_infeasible": "nearest", **options}
-    return solve(goal, s.scores, s.y, **options)
+    return solve(goal, s.scores, s.y, **{**s.options(), "on_infeasible": "nearest", **options})
+
+
+# --- Equivalences
+
+
+def repeated(s):
+    return s.take(np.repeat(np.arange(len(s.y)), s.weight.astype(int)))
+
+
+WRITTEN_OTHERWISE = {
+    "weight two is the row twice": lambda s, rng: (repeated(s), {"sample_weight": None}),
+    "the order of rows": lambda s, rng: (s.take(rng.permutation(60)), {}),
+    "the scale of weights": lambda s, rng: (s, {"sample_weight": s.weight * 4.0}),
+    "a weight of zero": lambda s, rng: (s.take(s.weight > 0), {}),
+}
 
 
 @pytest.mark.parametrize("goal", GOALS)
 @settings(max_examples=8)
 @given(seed=SEEDS)
-def test_a_weight_of_two_is_the_row_twice(goal, seed):
-    s = sample(60, seed)
-    twice = s.take(np.repeat(np.arange(60), s.weight.astype(int)))
-    one, two = solved(goal, s), solved(goal, twice, sample_weight=None)
-    assert one.rule == two.rule
-    same(one.report, two.report)
-
-
-@pytest.mark.parametrize("goal", GOALS)
-@settings(max_examples=8)
-@given(seed=SEEDS)
-def test_a_weight_of_zero_is_not_a_row(goal, seed):
-    s = sample(60, seed)
-    gone = np.random.default_rng(seed).random(60) < 0.2
-    s.weight[gone] = 0.0
-    one, two = solved(goal, s), solved(goal, s.take(~gone))
-    assert one.rule == two.rule
-    same(one.report, two.report)
-
-
-@pytest.mark.parametrize("goal", GOALS)
-@settings(max_examples=8)
-@given(seed=SEEDS)
-def test_the_order_of_rows_does_not_matter(goal, seed):
-    s = sample(60, seed)
-    order = np.random.default_rng(seed).permutation(60)
-    one, two = solved(goal, s), solved(goal, s.take(order))
-    assert one.rule == two.rule
-    same(one.report, two.report)
-
-
-@pytest.mark.parametrize("goal", GOALS)
-def test_the_scale_of_weights_does_not_matter(goal):
-    s = sample()
-    one, two = solved(goal, s), solved(goal, s, sample_weight=s.weight * 4.0)
-    assert one.rule == two.rule
-    same(one.report, two.report)
+def test_how_rows_are_written_down_does_not_matter(goal, seed):
+    s, rng = sample(60, seed), np.random.default_rng(seed)
+    s.weight[rng.random(60) < 0.2] = 0.0
+    one = solved(goal, s)
+    for way, rewritten in WRITTEN_OTHERWISE.items():
+        rows, options = rewritten(s, rng)
+        other = solved(goal, rows, **options)
+        assert one.rule == other.rule, way
+        same(one.report, other.report)
 
 
 @pytest.mark.parametrize("goal", GOALS)
 def test_the_report_is_what_evaluate_finds(goal):
-    s = sample()
-    found = solved(goal, s, randomized=False)
-    columns = {"g": s.g}
-    segments = found.rule.segment_codes(columns) if found.rule.needs_segments else None
-    decided = found.rule.decide(s.scores, segments)
-    same(found.report, evaluate(goal, s.y, decided, **s.options()))
+    found = solved(goal, S, randomized=False)
+    segments = found.rule.segment_codes({"g": S.g}) if found.rule.needs_segments else None
+    decided = found.rule.decide(S.scores, segments)
+    same(found.report, evaluate(goal, S.y, decided, **S.options()))
+    assert str(found) == str(found.report)
 
 
 @given(seed=SEEDS, cut=st.integers(1, 99))
 @settings(max_examples=25)
 def test_batches_do_not_matter_to_a_rule(seed, cut):
     s = sample(100, seed)
-    rule = solved("maximize recall subject to precision >= 0.6", s, randomized=True).rule
+    rule = solved(FLOOR, s, randomized=True).rule
     u = np.random.default_rng(seed).random(100)
     parts = [rule.decide(s.scores[i], u=u[i]) for i in (slice(cut), slice(cut, None))]
     np.testing.assert_array_equal(np.concatenate(parts), rule.decide(s.scores, u=u))
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [(0, 1), (-1, 1), (-1.0, 1.0), (False, True), ("bad", "good"), (3, 7)],
-    ids=str,
-)
-@pytest.mark.parametrize("pos", [0, 1], ids=["positive first", "positive last"])
-def test_labels_of_any_kind(labels, pos):
-    s = sample()
-    plain = solve("f1", s.scores, s.y)
+# --- Labels, scores and goals of many kinds
+
+
+@over("pos", [0, 1])
+def test_labels_of_any_kind(pos):
+    labels = ("bad", "good")
     names = labels if pos else labels[::-1]  # class 1 gets the name labels[pos]
-    y = np.array([names[0], names[1]])[s.y]
-    found = solve("f1", s.scores, y, pos_label=labels[pos])
+    found = solve("f1", S.scores, np.array(names)[S.y], pos_label=labels[pos])
+    plain = solve("f1", S.scores, S.y)
     assert found.rule == plain.rule
     assert found.report.counts.positive == labels[pos]
     same(found.report, plain.report)
 
 
 def test_without_pos_label_the_larger_number_and_yes_are_positive():
-    s = sample()
-    want = solve("f1", s.scores, s.y).rule
+    want = solve("f1", S.scores, S.y).rule
     for positive, negative in ((7, 3), ("yes", "no"), ("ja", "nein")):
-        assert solve("f1", s.scores, np.where(s.y == 1, positive, negative)).rule == want
-    y = np.where(s.y == 1, "b", "a")
-    assert solve("f1", s.scores, y, pos_label="b").rule == want
+        assert solve("f1", S.scores, np.where(S.y == 1, positive, negative)).rule == want
     with pytest.raises(ValueError, match="pass `pos_label='a'` or `pos_label='b'`"):
-        solve("f1", s.scores, y)
+        solve("f1", S.scores, np.where(S.y == 1, "b", "a"))
 
 
 def test_posteriors_stand_in_sorted_class_order():
-    s = sample()
-    p = 1 / (1 + np.exp(-s.scores))
+    p = 1 / (1 + np.exp(-S.scores))
     both = np.column_stack([1 - p, p])
-    assert solve("f1", both, s.y).rule == solve("f1", p, s.y).rule
-    assert solve("f1", both, s.y, pos_label=0).rule == solve("f1", 1 - p, s.y, pos_label=0).rule
-    assert solve("f1", p[:, None], s.y).rule == solve("f1", p, s.y).rule
+    assert solve("f1", both, S.y).rule == solve("f1", p, S.y).rule
+    assert solve("f1", both, S.y, pos_label=0).rule == solve("f1", 1 - p, S.y, pos_label=0).rule
+    assert solve("f1", p[:, None], S.y).rule == solve("f1", p, S.y).rule
 
 
-@pytest.mark.parametrize("kind", [list, np.float32, pd.Series, pl.Series])
-def test_scores_and_labels_of_any_kind(kind):
-    s = sample()
-    if kind is np.float32:
-        scores, y = s.scores.astype(np.float32).astype(float), s.y.astype(np.int8)
-        found = solve("f1", s.scores.astype(np.float32), y)
-        assert found.rule == solve("f1", scores, s.y).rule
-    else:
-        assert solve("f1", kind(s.scores), kind(s.y)).rule == solve("f1", s.scores, s.y).rule
+def test_scores_labels_and_goals_of_any_kind():
+    want = solve("f1", S.scores, S.y).rule
+    for kind in (list, pd.Series, pl.Series):
+        assert solve("f1", kind(S.scores), kind(S.y)).rule == want
+    single = S.scores.astype(np.float32)
+    assert (
+        solve("f1", single, S.y.astype(np.int8)).rule == solve("f1", single.astype(float), S.y).rule
+    )
+    assert solve(f1, S.scores, S.y).rule == want
+    built = maximize(recall).subject_to(precision >= 0.6)
+    found = solve(built, S.scores, S.y)
+    assert found.rule == solve(FLOOR, S.scores, S.y).rule
+    assert Goal.parse(found.report.goal) == built
 
 
-def test_goals_of_any_kind():
-    s = sample()
-    text = "maximize recall subject to precision >= 0.7"
-    built = maximize(recall).subject_to(precision >= 0.7)
-    assert solve(text, s.scores, s.y).rule == solve(built, s.scores, s.y).rule
-    assert solve(f1, s.scores, s.y).rule == solve("maximize f1", s.scores, s.y).rule
-    assert Goal.parse(solve(built, s.scores, s.y).report.goal) == built
+# --- What is found
 
 
 def test_the_best_f1_of_all_thresholds():
-    s = sample()
-    found = solve("f1", s.scores, s.y)
-    best = max(
-        evaluate("f1", s.y, s.scores >= t, classes=[0, 1]).objective.value
-        for t in np.unique(s.scores)[::4]
-    )
-    assert found.report.objective.value >= best - 1e-12
-    decided = found.rule.decide(s.scores)
-    assert found.report.objective.value == pytest.approx(f1_score(s.y, decided), abs=1e-12)
+    found = solve("f1", S.scores, S.y)
+    rules = (S.scores >= t for t in S.scores)
+    best = max(2 * S.y @ accepted / (S.y.sum() + accepted.sum()) for accepted in rules)
+    assert found.report.objective.value == pytest.approx(best, abs=1e-12)
+    assert f1_score(S.y, found.rule.decide(S.scores)) == pytest.approx(best, abs=1e-12)
     assert found.report.certificate.gap == 0.0
     assert found.report.status == "optimal"
     assert isinstance(found.rule, Threshold)
 
 
+def test_positive_from_the_threshold_on():
+    assert Threshold(0.5).decide([0.5, np.nextafter(0.5, 0)]).tolist() == [1, 0]
+    rule = solve("accuracy", [0.2, 0.2, 0.8, 0.8], [0, 0, 1, 1]).rule
+    assert rule.decide([0.2, 0.8]).tolist() == [0, 1]
+    tied = solve("f1", [0.1, 0.5, 0.5, 0.5], [0, 1, 0, 1])
+    assert tied.rule.decide([0.5, 0.5, 0.5]).tolist() == [1, 1, 1]
+
+
 def test_decide_on():
-    s = sample()
-    goal = "maximize accuracy subject to recall.difference(g) <= 0.05"
-    looks = solve(goal, s.scores, s.y, sensitive_features=s.g)
-    blind = solve(goal, s.scores, s.y, sensitive_features=s.g, decide_on=None)
-    named = solve(goal, s.scores, s.y, sensitive_features={"g": s.g}, decide_on="g")
+    looks = solve(FAIR, S.scores, S.y, sensitive_features=S.g)
+    blind = solve(FAIR, S.scores, S.y, sensitive_features=S.g, decide_on=None)
+    named = solve(FAIR, S.scores, S.y, sensitive_features={"g": S.g}, decide_on="g")
     assert looks.rule.segment_keys == ((("g", "a"),), (("g", "b"),))
     assert looks.report.rule.decides_on == ("g",)
     assert not blind.rule.needs_segments
     assert blind.report.rule.decides_on == ()
     assert named.rule == looks.rule
     assert looks.report.objective.value >= blind.report.objective.value - 1e-12
-
-
-def test_deciding_on_a_column_that_the_goal_does_not_name():
-    s = sample()
-    found = solve("accuracy", s.scores, s.y, sensitive_features={"g": s.g}, decide_on=["g"])
-    apart = [solve("accuracy", s.scores[s.g == v], s.y[s.g == v]) for v in "ab"]
+    # A column that the goal does not name.
+    found = solve("accuracy", S.scores, S.y, sensitive_features={"g": S.g}, decide_on=["g"])
+    apart = [solve("accuracy", S.scores[S.g == v], S.y[S.g == v]) for v in "ab"]
     assert found.rule.rules == tuple(part.rule for part in apart)
 
 
+@pytest.mark.parametrize("bound", [0.02, 0.1])
+def test_a_difference_is_largest_minus_smallest(bound):
+    s = sample(4000)
+    third = np.arange(4000) % 3
+    group, scores = np.array(["a", "b", "c"])[third], s.scores + third * 0.6
+    goal = f"maximize accuracy subject to predicted_rate.difference(g) <= {bound}"
+    found = solve(goal, scores, s.y, sensitive_features=group)
+    accepted = found.rule.distribution(scores, found.rule.segment_codes({"g": group}))[:, 1]
+    rates = [accepted[group == v].mean() for v in "abc"]
+    assert max(rates) - min(rates) <= bound + 1e-9
+    assert max(rates) - min(rates) > bound / 2  # not twice as strict either
+    assert found.report.constraints[0].value == pytest.approx(max(rates) - min(rates), abs=1e-9)
+
+
 def test_one_value_and_the_rest():
-    s = sample()
-    country = np.array([f"c{i % 80}" for i in range(len(s.y))], dtype=object)
+    country = np.array([f"c{i % 80}" for i in range(N)], dtype=object)
     country[:150] = "IN"
-    found = solve(
-        "maximize precision subject to recall.on(country='IN') >= 0.8 and recall >= 0.6",
-        s.scores,
-        s.y,
-        sensitive_features={"country": country},
-    )
+    goal = "maximize precision subject to recall.on(country='IN') >= 0.8 and recall >= 0.6"
+    found = solve(goal, S.scores, S.y, sensitive_features={"country": country})
     codes = found.rule.segment_codes({"country": ["IN", "c3", "never seen"]})
     assert codes[0] != codes[1] == codes[2] >= 0
     assert all(c.satisfied for c in found.report.constraints)
 
 
 def test_data_sets():
-    s, t = sample(), sample(seed=1)
-    goal = "maximize recall subject to predicted_rate.on('new') <= 0.3"
-    for new in (t.scores, (t.scores, None), (t.scores, t.y), Dataset(t.scores)):
-        found = solve(goal, s.scores, s.y, datasets={"new": new}, randomized=False)
-        assert (found.rule.decide(t.scores)).mean() <= 0.3 + 1e-12
-    assert found.report.constraints[0].value == pytest.approx(found.rule.decide(t.scores).mean())
-
-
-def test_data_sets_with_weights_groups_and_a_baseline():
-    s, t = sample(), sample(seed=1)
-    new = Dataset(
-        t.scores, t.y, sample_weight=t.weight, sensitive_features={"g": t.g}, baseline=t.deployed
-    )
+    columns = {"sensitive_features": {"g": T.g}, "baseline": T.deployed}
+    new = Dataset(T.scores, T.y, sample_weight=T.weight, **columns)
     goal = "maximize recall subject to churn.on('new') <= 0.4 and recall.on('new', g='b') >= 0.4"
-    found = solve(goal, s.scores, s.y, datasets={"new": new}, randomized=False)
-    decided = found.rule.decide(t.scores)
+    found = solve(goal, S.scores, S.y, datasets={"new": new}, randomized=False)
+    decided = found.rule.decide(T.scores)
     churn, at_b = (c.value for c in found.report.constraints)
-    assert churn == pytest.approx(np.average(decided != t.deployed, weights=t.weight), abs=1e-12)
-    b = (t.g == "b") & (t.y == 1)
-    assert at_b == pytest.approx(np.average(decided[b], weights=t.weight[b]), abs=1e-12)
+    assert churn == pytest.approx(np.average(decided != T.deployed, weights=T.weight), abs=1e-12)
+    b = (T.g == "b") & (T.y == 1)
+    assert at_b == pytest.approx(np.average(decided[b], weights=T.weight[b]), abs=1e-12)
     assert found.report.rule.decides_on == ()  # X was not given the column
+    goal = "maximize recall subject to predicted_rate.on('new') <= 0.3"
+    for new in (T.scores, (T.scores, None), Dataset(T.scores)):
+        found = solve(goal, S.scores, S.y, datasets={"new": new}, randomized=False)
+        assert found.report.constraints[0].value == found.rule.decide(T.scores).mean() <= 0.3
 
 
 def test_churn_and_the_deployed_model():
-    s = sample()
-    found = solve(
-        "maximize recall subject to churn <= 0.4 and precision >= precision.baseline() - 0.2",
-        s.scores,
-        s.y,
-        baseline=s.deployed,
-        randomized=False,
-    )
-    assert np.mean(found.rule.decide(s.scores) != s.deployed) <= 0.4
-    deployed = s.deployed[s.y == 1].mean()
+    goal = "maximize recall subject to churn <= 0.4 and precision >= precision.baseline() - 0.2"
+    found = solve(goal, S.scores, S.y, baseline=S.deployed, randomized=False)
+    assert np.mean(found.rule.decide(S.scores) != S.deployed) <= 0.4
+    deployed = S.deployed[S.y == 1].mean()
     assert found.report.deployed.objective == pytest.approx(deployed, abs=1e-12)
 
 
-def test_infeasible():
-    s = sample()
-    goal = "maximize recall subject to precision >= 0.999 and recall >= 0.9"
-    with pytest.raises(InfeasibleError, match="the highest reachable is") as caught:
-        solve(goal, s.scores, s.y)
-    assert caught.value.violation > 0
-    assert set(caught.value.blame) <= {"precision >= 0.999", "recall >= 0.9"}
-    near = solve(goal, s.scores, s.y, on_infeasible="nearest")
-    assert near.report.status == "nearest"
-    worst = max(-c.slack for c in near.report.constraints)
-    assert worst == pytest.approx(caught.value.violation, abs=1e-6)
-    assert near.report.certificate.gap is None
-
-
-def test_a_goal_that_a_constant_attains_warns():
-    s = sample()
-    with pytest.warns(ConstantGoalWarning, match="predicting 1 for everyone attains the optimum"):
-        found = solve("maximize recall", s.scores, s.y)
-    assert any("for everyone" in text for text in found.report.warnings)
-
-
 def test_randomized():
-    s = sample()
     goal = "maximize recall subject to precision >= 0.7"
-    draws = solve(goal, s.scores, s.y, randomized=True)
-    plain = solve(goal, s.scores, s.y, randomized=False)
+    draws = solve(goal, S.scores, S.y, randomized=True)
+    plain = solve(goal, S.scores, S.y, randomized=False)
     assert not plain.rule.randomized
     assert plain.report.rule.drawn == 0.0
     assert draws.rule.randomized
     assert draws.report.rule.drawn > 0
     assert draws.report.objective.value >= plain.report.objective.value
-    lenient = solve(goal, s.scores, s.y, limits=SearchLimits(tol=1.0))
-    assert not lenient.rule.randomized
-    value = draws.rule.distribution(s.scores)[s.y == 1, 1].mean()
+    value = draws.rule.distribution(S.scores)[S.y == 1, 1].mean()
     assert draws.report.objective.value == pytest.approx(value, abs=1e-12)
+    for tol in (1.0, np.float32(1.0)):
+        assert not solve(goal, S.scores, S.y, limits=SearchLimits(tol=tol)).rule.randomized
 
 
-def test_a_solution_prints_its_report():
-    s = sample()
-    found = solve("f1", s.scores, s.y)
-    assert str(found) == str(found.report)
+# --- Goals that cannot be met, or say too little
+
+
+def test_a_goal_that_cannot_be_met():
+    goal = "maximize recall subject to precision >= 0.99 and recall >= 0.9"
+    words = r"precision >= 0\.99.*the highest reachable is"
+    with pytest.raises(InfeasibleError, match=words) as caught:
+        solve(goal, S.scores, S.y)
+    assert caught.value.violation > 0.01
+    assert sum(caught.value.blame.values()) == pytest.approx(1.0)
+    assert set(caught.value.reachable) == {"precision >= 0.99", "recall >= 0.9"}
+    near = solve(goal, S.scores, S.y, on_infeasible="nearest").report
+    assert near.status == "nearest"
+    assert max(-c.slack for c in near.constraints) == pytest.approx(
+        caught.value.violation, abs=1e-6
+    )
+    assert set(near.search.blame) == {"precision >= 0.99", "recall >= 0.9"}
+    assert near.certificate.gap is None
+
+
+def test_the_reachable_value_is_distinct_from_the_bound():
+    y = np.r_[np.ones(89_998, int), np.zeros(10_002, int)]
+    with pytest.raises(InfeasibleError, match=r"the highest reachable is 0\.89998"):
+        solve("maximize recall subject to precision >= 0.9", np.zeros(len(y)), y)
+
+
+def test_precision_without_predicted_positives_is_0_and_meets_no_floor():
+    report = evaluate("maximize recall subject to precision >= 0.1", [0, 1, 1], [0, 0, 0])
+    assert report.constraints[0].value == 0.0
+    assert report.constraints[0].satisfied is False
+    with pytest.raises(InfeasibleError):
+        solve("minimize predicted_rate subject to precision >= 0.99", -S.scores, S.y)
+    found = solve("minimize predicted_rate subject to precision >= 0.6", S.scores, S.y)
+    assert found.report.objective.value > 0
+
+
+def test_a_goal_that_a_constant_attains_warns():
+    with pytest.warns(ConstantGoalWarning, match="predicting 1 for everyone attains the optimum"):
+        found = solve("maximize recall", S.scores, S.y)
+    assert any("for everyone" in text for text in found.report.warnings)
+
+
+def test_few_rows_behind_a_constraint():
+    goal = "maximize accuracy subject to recall.on(g='rare') >= 0.5"
+    group = np.where(np.arange(N) < 60, "rare", "b")
+    rows = int(((group == "rare") & (S.y == 1)).sum())
+    with pytest.warns(FewRowsWarning, match=rf"few rows \({rows} decide it\)") as caught:
+        found = solve(goal, S.scores, S.y, sensitive_features=group)
+    entry = found.report.constraints[0]
+    assert (entry.high - entry.low) / 2 > 0.05
+    assert any(f"{100 * entry.low:.1f} %" in str(w.message) for w in caught)
+    assert entry.effective_rows == rows
+
+
+@pytest.mark.filterwarnings("error")
+def test_many_rows_behind_a_constraint_do_not_warn():
+    s = sample(40_000)
+    assert not solve(FLOOR, s.scores, s.y).report.constraints[0].few_rows
+
+
+# --- What is refused; of rows and goals in the words of every fit (tests/conformance)
+
+DEPLOYED = {"baseline": S.deployed}
+OPTIONS = {
+    "weights": ({"sample_weight": S.weight - 2}, "are finite and not negative"),
+    "weights of no square": ({"sample_weight": np.full(N, 1e308)},
+                             "extreme values, the first at row 0"),
+    "tiny weights": ({"sample_weight": np.full(N, 1e-320)}, "extreme values, the first at row 0"),
+    "baseline": ({"baseline": S.y[1:]}, "`baseline` has 399 rows, 400 are expected"),
+    "decide_on": ({"decide_on": 3}, "`decide_on` is 'auto', None or names of columns, got 3"),
+    "solver": ({"solver": "exat"}, "`solver` is one of ['auto', 'exact', "),
+    "soft evidence": ({"solver": "exact", "evidence": "soft"},
+                      "`evidence`: `solver='exact'` counts decisions against labels, got 'soft'"),
+    "pos_label": ({"pos_label": 2}, "`pos_label` 2 is not a class (known: 0, 1)"),
+    "classes": ({"classes": [0]}, "`classes` holds one class only"),
+}  # fmt: skip
+ROWS = {
+    "NaN": (np.where(S.y == 1, np.nan, 0.5), S.y, "`scores` holds 143 NaN or infinite values"),
+    "infinite": (np.where(np.arange(N) == 7, np.inf, 0.5), S.y,
+                 "`scores` holds 1 NaN or infinite values, the first in row 7; scores are finite"),
+    "text": (S.g, S.y, "`scores` holds values of type str; scores are numbers"),
+    "nothing": (None, S.y, "`scores` holds values of type NoneType"),
+    "shape": (np.zeros((N, 3)), S.y,
+              "`scores` has shape (400, 3); allowed are (N,) and posteriors (N, 2), one column"),
+    "length": (S.scores[1:], S.y, "`y` has 400 rows, 399 are expected"),
+    "merged by float64": (2**62 + np.argsort(np.argsort(S.scores)), S.y,
+                          "`scores` holds integers beyond 2**53"),
+    "one class": (S.scores, S.y * 0, "`y` holds one class only, 0; at least two"),
+    "three classes": (S.scores, np.arange(N) % 3, "3 classes need posteriors"),
+    "fractions": (S.scores, S.scores, "Unknown label type: continuous."),
+}  # fmt: skip
+
+
+@over("case", OPTIONS)
+def test_options_that_are_refused(case):
+    options, message = OPTIONS[case]
+    with pytest.raises(ValueError, match=re.escape(message)):
+        solve("maximize recall subject to churn <= 1", S.scores, S.y, **{**DEPLOYED, **options})
+
+
+@over("case", ROWS)
+def test_rows_that_are_refused(case):
+    scores, y, message = ROWS[case]
+    with pytest.raises((ValueError, TypeError), match=re.escape(message)):
+        solve("f1", scores, y)
+
+
+# --- Never less than a rule that is known without searching
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("evidence", ["soft", "label"])
+@pytest.mark.parametrize("randomized", [True, False, "auto"])
+def test_a_search_that_gets_stuck_returns_a_rule_known_from_the_beginning(
+    evidence, randomized, monkeypatch
+):
+    """Even where the search ends at the worst stationary point that there is."""
+    from setpoint.search import measure
+
+    def stuck(space, program, gap=None):
+        return measure(space, program, space.constants()[0], "stationary")
+
+    monkeypatch.setattr("setpoint.search.best_mixture", stuck)
+    monkeypatch.setattr("setpoint.plugin.solvers.searching.polish", lambda *known: known[-1])
+    goal = "maximize macro_f1 subject to precision(label=0) >= 0.3"
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        P, y = rng.dirichlet(np.ones(3), 12), np.r_[:3, rng.integers(0, 3, 9)]
+        objective = solve(goal, P, y, evidence=evidence, randomized=randomized).report.objective
+        reached = objective.posteriors if evidence == "soft" else objective.value
+        decided = np.eye(3)[P.argmax(axis=1)]
+        held = P if evidence == "soft" else np.eye(3)[y]
+        hits = (held * decided).sum(axis=0)
+        if hits[0] / max(decided[:, 0].sum(), 1e-9) >= 0.3:
+            f1s = 2 * hits / (held.sum(axis=0) + decided.sum(axis=0))
+            assert reached >= f1s.mean() - 1e-9

@@ -1,0 +1,263 @@
+"""Columns beside X in a classifier: groups, deployed models, data sets, and rows by their index."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.compose import make_column_transformer
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from plugin.samples import same, table
+from setpoint import PlugInClassifier, evaluate, goal_scorer
+from setpoint.classifiers import UnknownGroupWarning
+from setpoint.errors import EmptyPopulationError, GoalError
+from setpoint.plugin.fit.fitting import as_thresholds
+from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
+from setpoint.solvers import ModelResponse
+from thinning import over
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning"),
+    pytest.mark.filterwarnings("ignore::setpoint.search.ConstantGoalWarning"),
+]
+FAIR = "maximize accuracy subject to recall.difference(g) <= 0.05"
+LARGEST = ModelResponse(unknown_group="largest")
+X, Y = table()
+Z, NEW_Y = table(300, seed=3)
+
+
+def plug(goal=FAIR, **options):
+    scaled = make_column_transformer((StandardScaler(), ["score"]))
+    inner = make_pipeline(scaled, LogisticRegression())
+    return PlugInClassifier(inner, goal, **{"cv": 3, **options})
+
+
+# --- Groups
+
+
+def test_groups_by_name_or_given_to_fit():
+    named = plug(sensitive_features="g").fit(X, Y)
+    given = plug(decide_on=["g"]).fit(X, Y, sensitive_features=X["g"])
+    blind = plug().fit(X, Y, sensitive_features=X["g"])
+    assert named.rule_ == given.rule_
+    assert named.goal_report_.rule.decides_on == ("g",)
+    found = given.predict(X, sensitive_features={"g": X["g"]})
+    np.testing.assert_array_equal(named.predict(X), found)
+    assert not blind.rule_.needs_segments
+    assert any("does not look at g" in text for text in blind.goal_report_.warnings)
+    assert blind.predict(X).size == len(X)
+    never = plug(sensitive_features="g", decide_on=None).fit(X, Y)
+    assert never.rule_ == blind.rule_
+    assert not any("does not look" in text for text in never.goal_report_.warnings)
+
+
+def test_two_columns():
+    rows = X.assign(h=np.where(X["id"] % 2, "odd", "even"))
+    goal = "maximize accuracy subject to predicted_rate.difference(g, h) <= 0.1"
+    model = plug(goal, sensitive_features=["g", "h"]).fit(rows, Y)
+    assert model.goal_report_.rule.decides_on == ("g", "h")
+    assert len(model.rule_.segment_keys) == 4
+    assert model.goal_report_.constraints[0].satisfied
+    found = model.predict(rows, sensitive_features=rows[["h", "g"]])
+    np.testing.assert_array_equal(model.predict(rows), found)
+
+
+def test_evaluate_on_new_rows():
+    model = plug(sensitive_features="g", randomized=False).fit(X, Y)
+    weight = np.arange(300) % 3.0
+    for more in ({}, {"sample_weight": weight}):
+        report = model.evaluate(Z, NEW_Y, **more)
+        assert report.status == "evaluated"
+        wanted = evaluate(FAIR, NEW_Y, model.predict(Z), sensitive_features=Z["g"], **more)
+        same(report, wanted)
+    whole = model.predict(X)
+    one_by_one = [model.predict(X.iloc[[i]])[0] for i in range(40)]
+    np.testing.assert_array_equal(one_by_one, whole[:40])
+    report = model.evaluate(X[Y == 0], Y[Y == 0])  # no recall without a positive
+    assert report.constraints[0].value is report.constraints[0].satisfied is None
+    assert report.objective.value == pytest.approx(np.mean(whole[Y == 0] == 0))
+
+
+def test_columns_reach_predict_in_cross_validation():
+    scoring = {"goal": goal_scorer(FAIR), "accuracy": "accuracy"}
+    own = {"scoring": scoring, "error_score": "raise", "return_estimator": True}
+    scores = cross_validate(plug(sensitive_features="g", cv=2), X, Y, cv=3, **own)
+    assert np.isfinite(scores["test_goal"]).all()
+    assert all(m.rule_.needs_segments for m in scores["estimator"])
+
+
+def test_a_group_that_fit_did_not_see():
+    new = X.head(6).assign(g=["a", "b", "z", "a", "zz", "b"])
+    strict = plug(sensitive_features="g").fit(X, Y)
+    with pytest.raises(ValueError, match="2 rows are of a group that fit did not see, as g = z in"):
+        strict.predict(new)
+    lenient = plug(sensitive_features="g", response=LARGEST).fit(X, Y)
+    largest = X["g"].mode()[0]
+    with pytest.warns(UnknownGroupWarning, match=f"decided by the rule for g = {largest}"):
+        decided = lenient.predict(new)
+    wanted = lenient.predict(new.assign(g=["a", "b", largest, "a", largest, "b"]))
+    np.testing.assert_array_equal(decided, wanted)
+
+
+@over("values, missing", [(("u", "v"), None), (("u", "v"), np.nan), ((1.0, 2.0), np.nan)])
+def test_a_missing_group_is_an_unknown_one(values, missing):
+    g = pd.Series(np.array(values, dtype=object)[(X["g"] == "b").astype(int)], name="g")
+    g = g if isinstance(values[0], str) else g.astype(float)
+    some = g.copy()
+    some.iloc[3] = missing
+    model = plug(decide_on="g", response=LARGEST).fit(X, Y, sensitive_features=g)
+    with pytest.warns(UnknownGroupWarning, match="1 rows are of a group"):
+        found = model.predict(X, sensitive_features=some)
+    whole = model.predict(X, sensitive_features=g)
+    np.testing.assert_array_equal(np.delete(found, 3), np.delete(whole, 3))
+    with pytest.raises(ValueError, match="missing"):
+        model.set_params(response="model").predict(X, sensitive_features=some)
+
+
+def test_a_group_that_the_folds_leave_out_is_known_but_not_decided():
+    g = np.where(X["g"] == "b", "a", "b").astype(object)
+    g[:30] = "aa"  # first in the order of the segments, and all of it in the training rows
+    cv = [(np.arange(300), np.arange(300, 600))]
+
+    def fitted(goal, **more):
+        return plug(goal, cv=cv, decide_on="g", **more).fit(X, Y, sensitive_features={"g": g})
+
+    with pytest.warns(UserWarning, match="there is no rule for g = aa: none of its rows"):
+        model = fitted("maximize f1")
+    assert any("no rule for g = aa" in note for note in model.goal_report_.warnings)
+    assert [key[0][1] for key in model.evidence_.segments] == ["a", "aa", "b"]
+    assert [key[0][1] for key in model.rule_.segment_keys] == ["a", "b"]
+    with pytest.raises(GoalError, match="30 rows are of a group that fit did not see, as g = aa"):
+        model.predict(X, sensitive_features={"g": g})
+    model.set_params(response__unknown_group="largest")
+    with pytest.warns(UserWarning, match="by the rule for g = b"):
+        model.predict(X, sensitive_features={"g": g})
+    assert not fitted("maximize f1", evidence="soft").rule_.needs_segments  # one for everybody
+    with pytest.raises(EmptyPopulationError, match=r"`cv`: .* 300 of 600 rows, .* g = aa"):
+        fitted(FAIR)
+
+
+def test_predict_says_what_it_needs():
+    model, rows = plug(decide_on="g"), X[["score"]]
+    with pytest.raises(NotFittedError):
+        model.predict(rows)
+    model.fit(rows, Y, sensitive_features=X["g"])
+    for given, words in {
+        "nothing": (None, r"the rule looks at \['g'\]: pass `sensitive_features`"),
+        "another": ({"h": X["g"]}, "looks at the column 'g', but `sensitive_features`"),
+        "too few": (X["g"][1:], "has 599 rows, 600 are expected"),
+    }.values():
+        with pytest.raises(ValueError, match=words):
+            model.predict(rows, sensitive_features=given)
+    with pytest.raises(TypeError, match=r"a dict from \['g'\] to arrays, got a ndarray") as caught:
+        model.rule_.segment_codes(X["g"].to_numpy())
+    assert len(str(caught.value)) < 120
+
+
+# --- Deployed models and data sets
+
+
+def test_a_deployed_model_as_array_column_or_classifier():
+    class Deployed(ClassifierMixin, BaseEstimator):
+        def predict(self, X):
+            return X["deployed"].to_numpy()
+
+    goal = "maximize recall subject to churn <= 0.45"
+    by_array = plug(goal).fit(X, Y, baseline=X["deployed"])
+    by_name = plug(goal, baseline="deployed").fit(X, Y)
+    by_model = plug(goal).fit(X, Y, baseline=Deployed())
+    assert by_array.rule_ == by_name.rule_ == by_model.rule_
+    same(by_array.goal_report_, by_name.goal_report_)
+    same(by_name.evaluate(X, Y), by_array.evaluate(X, Y, baseline=X["deployed"]))
+    frozen = FrozenEstimator(by_name.estimator_)
+    copy = clone(plug(goal, baseline=frozen)).fit(X, Y)
+    assert copy.goal_report_.constraints[0].satisfied
+
+
+def test_data_sets():
+    goal = (
+        "maximize recall subject to predicted_rate.on('new') <= 0.4 "
+        "and recall.on('checked', g='b') >= 0.3 and churn.on('checked') <= 0.6"
+    )
+    sets = {"new": Z, "checked": (Z, NEW_Y)}
+    model = plug(goal, sensitive_features="g", baseline="deployed", randomized=False)
+    report = model.fit(X, Y, datasets=sets).goal_report_
+    decided, b = model.predict(Z), ((Z["g"] == "b") & (NEW_Y == 1)).to_numpy()
+    values = [decided.mean(), decided[b].mean(), np.mean(decided != Z["deployed"])]
+    assert [c.value for c in report.constraints] == pytest.approx(values, abs=1e-12)
+    again = model.evaluate(X, Y, datasets=sets)
+    assert [c.value for c in again.constraints] == pytest.approx(values, abs=1e-12)
+    assert report.rule.decides_on == ()  # the goal names no column of X
+
+
+# --- Rows of frames by their index
+
+
+def test_frames_go_by_the_index_of_X():
+    at = [f"row {i}" for i in range(len(X))]
+    rows, y, g = X[["score"]].set_axis(at), pd.Series(Y, at), X["g"].set_axis(at)
+    weight = pd.Series(np.arange(len(X)) % 3 + 1.0, index=at)
+    order = np.random.default_rng(2).permutation(len(X))
+    fair = PlugInClassifier(LogisticRegression(), FAIR, cv=3, decide_on="g")
+    one = clone(fair).fit(rows, y, sample_weight=weight, sensitive_features=g)
+    moved = {"sample_weight": weight.iloc[order], "sensitive_features": g.iloc[order]}
+    other = clone(fair).fit(rows, y.iloc[order], **moved)
+    assert one.goal_report_ == other.goal_report_
+    found = one.predict(rows, sensitive_features=g.to_frame().iloc[order])
+    np.testing.assert_array_equal(found, one.predict(rows, sensitive_features=g))
+    assert one.evaluate(rows, y, sensitive_features={"g": g}) == one.evaluate(
+        rows, y.iloc[order], sensitive_features={"g": g.iloc[order]}
+    )
+    with pytest.raises(ValueError, match=r"^`y` and X have different indexes.*to_numpy"):
+        plug().fit(rows, pd.Series(Y), sensitive_features=g)
+    with pytest.raises(ValueError, match=r"^`sensitive_features\['g'\]` and X have different"):
+        plug().fit(rows, y, sensitive_features={"g": X["g"]})
+    plug().fit(rows, Y, sensitive_features=g.to_numpy())
+
+
+# --- Thresholds on unlabelled rows
+
+
+def month(n, seed, share):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < share).astype(int)
+    return rng.normal(size=(n, 3)) + [1.5, 1.0, 0.5] * y[:, None], y
+
+
+@over("share, bound, n", [(0.05, 0.1, 2_000), (0.5, 0.2, 400)])
+def test_two_classes_stay_thresholds_after_adapt(share, bound, n):
+    goal = f"maximize recall subject to predicted_rate <= {bound}"
+    model = PlugInClassifier(LogisticRegression(), goal).fit(*month(n, 0, 0.3))
+    rows, _ = month(n, 1, share)
+    accepted = model.adapt(rows).predict(rows) == 1
+    assert bound - 2 / n < accepted.mean() <= bound
+    assert isinstance(model.rule_, Threshold)
+    assert 0.0 < model.rule_.threshold < 1.0
+    assert model.goal_report_.rule.text.startswith("predict 1 when the score is at least")
+    above = model.predict_proba(rows)[:, 1] >= model.rule_.threshold
+    np.testing.assert_array_equal(accepted, above)
+
+
+@over("seed", range(20))
+def test_thresholds_decide_as_the_rule_does(seed):
+    rng = np.random.default_rng(seed)
+    p = np.round(rng.random(200), 3)
+    P = np.column_stack([1.0 - p, p])
+    leaf = [Argmax(rng.normal(size=(2, 2)) + 2 * np.eye(2), rng.normal(size=2)) for _ in range(2)]
+    for rule in (leaf[0], Mixture(((0.3, leaf[0]), (0.7, leaf[1])))):
+        found = as_thresholds(rule, P)
+        if found is None:
+            slopes = [r.G[1, 1] - r.G[1, 0] - r.G[0, 1] + r.G[0, 0] for r in leaf]
+            assert min(slopes) < 0
+            continue
+        assert (found.distribution(p) == rule.distribution(P)).all()
+    keys = ((("g", "u"),), (("g", "v"),))
+    each = as_thresholds(PerSegment(tuple(leaf), keys), P)
+    if each is not None:
+        code = rng.integers(0, 2, 200)
+        assert (each.decide(p, code) == PerSegment(tuple(leaf), keys).decide(P, code)).all()
