@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from plugin.oracle_multiclass import random_case
-from search.binary.oracle import INF
+from oracles.binary import INF
+from oracles.multiclass import random_case
 from setpoint import Goal
 from setpoint.counts import Evidence
 from setpoint.counts.rows import LABELS

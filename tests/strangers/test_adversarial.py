@@ -11,8 +11,8 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from guarantees.test_promise_long import Cells, churn, fbeta, gap, precision, recall
-from search.binary.oracle import INF, Mcc
-from search.binary.problems import ORDERS, random_case
+from oracles.binary import INF, Mcc
+from oracles.problems import ORDERS, random_case
 from setpoint import Dataset, InfeasibleError, NotCertifiable, PlugInClassifier, solve
 from thinning import thinned
 

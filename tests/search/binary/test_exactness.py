@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from search.binary.oracle import INF, Mcc
-from search.binary.problems import TWISTS, random_case
+from oracles.binary import INF, Mcc
+from oracles.problems import TWISTS, random_case
 from setpoint.errors import ShapeError
 from setpoint.search import ConstantGoalWarning, InfeasibleError, solve_exact
 from thinning import over

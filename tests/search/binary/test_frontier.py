@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from search.binary.oracle import Mcc
-from search.binary.problems import random_case
+from oracles.binary import Mcc
+from oracles.problems import random_case
 from setpoint import Evidence, Frontier, Goal, InfeasibleError
 from setpoint.errors import GoalError
 from setpoint.program import link

@@ -13,7 +13,7 @@ from functools import cached_property
 import cvxpy as cp
 import numpy as np
 
-from search.binary.oracle import INF, Limit, Lin, Many, Model, Oracle, Ratio
+from oracles.binary import INF, Limit, Lin, Many, Model, Oracle, Ratio
 from setpoint import Goal
 from setpoint.counts import Evidence
 from setpoint.errors import EmptyPopulationError, GoalError

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from search.binary.oracle import Limit, Many, Oracle, Ratio, Rows
+from oracles.binary import Limit, Many, Oracle, Ratio, Rows
 from setpoint import Goal
 from setpoint.counts import Evidence
 from setpoint.errors import EmptyPopulationError, GoalError
