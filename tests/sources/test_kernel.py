@@ -1,15 +1,13 @@
 """Bins and their counts, to the bit."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.counts import INFINITE, NO_NUMBER, BinCounts, Binning
-from setpoint.counts import codebook as counts_module
-from setpoint.sources import GroupBy, source_of
 from setpoint.sources.source import is_good, merged, order_of
-from sources.reference import count_rows
+from sources.reference import canonical, count_rows
+from thinning import over
 
 TINY = 5e-324
 
@@ -38,18 +36,6 @@ def binnings(rng, scores):
     yield Binning(np.array([0.0, 1.0]), np.array([7]))
 
 
-def bits(x):
-    return np.ascontiguousarray(x).tobytes()
-
-
-def same(a, b):
-    names = ("bin", "rows", "weight", "squares", "low", "high", "least", "most", "rounded")
-    assert a.levels == b.levels
-    assert np.array_equal(a.codes, b.codes)
-    for name in names:
-        assert bits(getattr(a, name)) == bits(getattr(b, name)), name
-
-
 def by_formula(binning, scores):
     """The bins as their definition has them, on whole columns."""
     inside = np.clip(scores, binning.edges[0], binning.edges[-1])
@@ -58,7 +44,7 @@ def by_formula(binning, scores):
     return binning.first[piece] + np.floor(offset).astype(np.int64)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@over("seed", range(30), every=10)
 def test_bins_are_those_of_the_binning(seed):
     rng = np.random.default_rng(seed)
     for scores in hostile(rng, 400):
@@ -94,29 +80,9 @@ def test_thresholds_reached():
         assert np.array_equal(found, expected)
 
 
-def counted_of(q, **columns):
-    duckdb = pytest.importorskip("duckdb", reason="of the extra scale")
-    pa = pytest.importorskip("pyarrow", reason="of the extra scale")
-    frame = duckdb.connect().from_arrow(pa.table(columns))
-    return source_of(frame).count(GroupBy((), "s", "w", q))
-
-
-def test_weights_are_rounded_half_up():
-    counts = counted_of(0, s=np.arange(4.0), w=np.array([0.5, 1.5, 2.5, 2.0]))
-    assert counts.weight.tolist() == [1, 2, 3, 2]
-    assert counts.squares.tolist() == [0, 2, 6, 4]
-    assert counts.rounded.tolist() == [True, True, True, False]
-
-
-def test_a_weight_that_no_integer_holds_is_seen_in_the_largest():
-    counts = counted_of(20, s=np.zeros(1), w=np.array([1e300]))
-    assert counts.weight.tolist() == counts.squares.tolist() == [2**62]
-    assert counts.most.tolist() == [1e300]
-
-
-@pytest.mark.parametrize("cells", [4_000_000, 0], ids=["table", "sorted"])
+@over("cells", [4_000_000, 0])  # counted in a table, or sorted
 def test_merging_in_any_way(monkeypatch, cells):
-    monkeypatch.setattr(counts_module, "_MOST_CELLS", cells)
+    monkeypatch.setattr("setpoint.counts.codebook._MOST_CELLS", cells)
     rng = np.random.default_rng(2)
     n = 600
     scores, label = rng.random(n), rng.integers(0, 2, n)
@@ -128,6 +94,8 @@ def test_merging_in_any_way(monkeypatch, cells):
 
     parts = [counted(rows) for rows in np.array_split(rng.permutation(n), 7)]
     expected = counted(slice(None))
-    same(merged(parts), expected)
-    same(BinCounts.merge(parts), expected)
-    same(merged([merged(parts[:3]), merged(parts[3:])]), expected)
+    halves = [merged(parts[:3]), merged(parts[3:])]
+    for found in (merged(parts), BinCounts.merge(parts), merged(halves)):
+        assert found.levels == expected.levels
+        assert np.array_equal(found.codes, expected.codes)
+        assert canonical(found) == canonical(expected)
