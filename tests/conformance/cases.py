@@ -1,7 +1,9 @@
 """One smallest instance of each classifier, the rows they share, and what differs by design."""
 
+from collections.abc import Callable
 from functools import cache
 from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -16,6 +18,7 @@ from setpoint import (
     RampClassifier,
     SearchLimits,
 )
+from setpoint.errors import InputError
 from setpoint.solvers import AdaptiveSurrogates, CrossEntropy
 
 __all__ = [
@@ -26,6 +29,7 @@ __all__ = [
     "STREAMS",
     "TRAINED",
     "VARIANTS",
+    "Refusal",
     "fitted",
     "fitted_whole",
     "new",
@@ -81,6 +85,17 @@ VARIANTS = [
     OnlineFClassifier(learner=SGDClassifier(loss="log_loss", random_state=0)),
 ]
 """Other options, which scikit-learn's checks go through in the long run."""
+
+
+class Refusal(NamedTuple):
+    """What is given in the place of good options and rows, and what the error says."""
+
+    message: str  # as it is, without a pattern
+    options: dict[str, Any] = {}  # noqa: RUF012
+    given: Callable[[Any], dict[str, Any]] = (
+        lambda s: {}
+    )  # of the rows s: s.X, s.y, s.g, s.old, s.n
+    error: type[Exception] = InputError
 
 
 def rows(n, seed=0):
