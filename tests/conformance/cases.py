@@ -87,6 +87,17 @@ VARIANTS = [
 """Other options, which scikit-learn's checks go through in the long run."""
 
 
+class Refusal(NamedTuple):
+    """What is given in the place of good options and rows, and what the error says."""
+
+    message: str  # as it is, without a pattern
+    options: dict[str, Any] = {}  # noqa: RUF012
+    given: Callable[[Any], dict[str, Any]] = (
+        lambda s: {}
+    )  # of the rows s: s.X, s.y, s.g, s.old, s.n
+    error: type[Exception] = InputError
+
+
 def rows(n, seed=0):
     """Four features of which the third is often zero, labels, a group, a deployed model."""
     rng = np.random.default_rng(seed)
