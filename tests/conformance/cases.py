@@ -1,7 +1,9 @@
 """One smallest instance of each classifier, the rows they share, and what differs by design."""
 
+from collections.abc import Callable
 from functools import cache
 from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -16,6 +18,7 @@ from setpoint import (
     RampClassifier,
     SearchLimits,
 )
+from setpoint.errors import InputError
 from setpoint.solvers import AdaptiveSurrogates, CrossEntropy
 
 __all__ = [
@@ -26,6 +29,7 @@ __all__ = [
     "STREAMS",
     "TRAINED",
     "VARIANTS",
+    "Refusal",
     "fitted",
     "fitted_whole",
     "new",
@@ -91,6 +95,17 @@ def rows(n, seed=0):
     y = (X @ [1.0, 0.8, 0.4, -0.3] + rng.normal(size=n) > 0.6).astype(int)
     g = np.where(rng.random(n) < 0.4, "b", "a")
     return SimpleNamespace(n=n, X=X, y=y, g=g, old=(X[:, 0] > 0.3).astype(int))
+
+
+class Refusal(NamedTuple):
+    """What is given in the place of good options and rows, and what the error says."""
+
+    message: str  # as it is, without a pattern
+    options: dict[str, Any] = {}  # noqa: RUF012
+    given: Callable[[Any], dict[str, Any]] = (
+        lambda s: {}
+    )  # of the rows s: s.X, s.y, s.g, s.old, s.n
+    error: type[Exception] = InputError
 
 
 LATER = rows(100, seed=1)
