@@ -41,54 +41,48 @@ def test_every_name_survives_as_text(name):
     assert Goal.parse(str(goal)) == goal
 
 
-def test_text_of_a_goal():
+def test_text_of_a_goal_which_imports_nothing():
     goal = as_goal(BlackBox(revenue, name="shop:revenue"))
     assert str(goal) == 'maximize blackbox("shop:revenue")'
     assert str(as_goal(BlackBox(revenue, False, name="a"))) == 'minimize blackbox("a")'
     assert as_goal(str(goal)) == goal
     assert goal.is_blackbox
     assert not maximize(recall).is_blackbox
-
-
-def test_parsing_imports_nothing():
     Goal.parse('maximize blackbox("antigravity:fly")')
     assert "antigravity" not in sys.modules
 
 
-@pytest.mark.parametrize(
-    "text",
+ALONE, ONE_WAY = r"blackbox\(.a:b.\)", r'blackbox\("module:name"\)'
+
+
+@over(
+    ("text", "message"),
     [
-        'maximize 2 * blackbox("a:b")',
-        'maximize blackbox("a:b") + recall',
-        'maximize recall subject to blackbox("a:b") >= 0.5',
-        'maximize recall subject to recall >= blackbox("a:b") / 2',
-        'maximize blackbox("a:b") subject to recall >= 0.5',
-        'maximize blackbox("a:b").min("sex")',
-        'maximize blackbox("a:b").baseline()',
-        'maximize blackbox("a:b").on(sex="f")',
-        'maximize blackbox("a:b")(label="f")',
+        ('2 * blackbox("a:b")', ALONE),
+        ('blackbox("a:b") + recall', ALONE),
+        ('recall subject to blackbox("a:b") >= 0.5', ALONE),
+        ('recall subject to recall >= blackbox("a:b") / 2', ALONE),
+        ('blackbox("a:b") subject to recall >= 0.5', ALONE),
+        ('blackbox("a:b").min("sex")', ALONE),
+        ('blackbox("a:b").baseline()', ALONE),
+        ('blackbox("a:b").on(sex="f")', ALONE),
+        ('blackbox("a:b")(label="f")', ALONE),
+        ("blackbox", ONE_WAY),
+        ("blackbox()", ONE_WAY),
+        ("blackbox(a)", ONE_WAY),
+        ('blackbox("a", "b")', ONE_WAY),
+        ("blackbox(1)", ONE_WAY),
     ],
 )
-def test_a_black_box_stands_alone(text):
-    with pytest.raises(GoalSyntaxError, match=r"blackbox\(.a:b.\)"):
-        Goal.parse(text)
-
-
-@pytest.mark.parametrize(
-    "text", ["blackbox", "blackbox()", "blackbox(a)", 'blackbox("a", "b")', "blackbox(1)"]
-)
-def test_a_black_box_is_spelled_one_way(text):
-    with pytest.raises(GoalSyntaxError, match=r'blackbox\("module:name"\)'):
+def test_a_black_box_stands_alone_and_is_spelled_one_way(text, message):
+    with pytest.raises(GoalSyntaxError, match=message):
         Goal.parse(f"maximize {text}")
 
 
-def test_a_name_is_a_text():
+def test_a_goal_in_python_refuses_too():
     for name in ("", 3, None):
         with pytest.raises(GoalError, match="name of a black box"):
             BlackBoxMetric(name)
-
-
-def test_a_goal_in_python_refuses_too():
     with pytest.raises(GoalError, match="whole objective"):
         maximize(BlackBoxMetric("a") * 2)
     with pytest.raises(GoalError, match="whole objective"):
@@ -107,34 +101,33 @@ def test_no_formula():
 
 
 # -- what a function takes --------------------------------------------------------------
-def test_what_is_read_from_a_signature():
-    metric = BlackBox(revenue)
-    assert metric.takes == "predictions"
-    assert metric.columns == ("amount", "region")
-    assert metric.takes_weight
-    assert metric.name == metric.path == f"{__name__}:revenue"
-
-
-@pytest.mark.parametrize(
-    ("function", "takes", "name"),
+@over(
+    ("function", "takes", "columns", "name"),
     [
-        (f1_score, "predictions", "sklearn.metrics:f1_score"),
-        (roc_auc_score, "scores", "sklearn.metrics:roc_auc_score"),
-        (functools.partial(fbeta_score, beta=2), "predictions", "sklearn.metrics:fbeta_score"),
-        (Counted(), "predictions", f"{__name__}:Counted"),
-        ("sklearn.metrics:f1_score", "predictions", "sklearn.metrics:f1_score"),
+        (revenue, "predictions", ("amount", "region"), f"{__name__}:revenue"),
+        (f1_score, "predictions", (), "sklearn.metrics:f1_score"),
+        (roc_auc_score, "scores", (), "sklearn.metrics:roc_auc_score"),
+        (
+            functools.partial(fbeta_score, beta=2),
+            "predictions",
+            (),
+            "sklearn.metrics:fbeta_score",
+        ),
+        (Counted(), "predictions", (), f"{__name__}:Counted"),
+        ("sklearn.metrics:f1_score", "predictions", (), "sklearn.metrics:f1_score"),
     ],
 )
-def test_functions_of_every_make(function, takes, name):
+def test_what_is_read_from_a_signature(function, takes, columns, name):
     metric = BlackBox(function)
-    assert (metric.takes, metric.columns, metric.name) == (takes, (), name)
+    assert (metric.takes, metric.columns, metric.name, metric.path) == (takes, columns, name, name)
+    assert metric.takes_weight == (name != f"{__name__}:Counted")
 
 
-@pytest.mark.parametrize(
+@over(
     ("second", "takes"),
     [("decisions", "predictions"), ("y_scores", "scores"), ("score", "scores")],
 )
-def test_the_second_name_tells(second, takes):
+def test_the_name_of_the_second_parameter_says_what_it_takes(second, takes):
     scope = {}
     exec(f"def f(y_true, {second}): return 1", scope)  # noqa: S102
     assert BlackBox(scope["f"]).takes == takes
@@ -144,26 +137,27 @@ def test_the_second_name_tells(second, takes):
     ("args", "kwargs", "error", "message"),
     [
         ((3,), {}, TypeError, "callable or its import path.*got an int"),
-        (("shop",), {}, ValueError, "'module:name'.*got 'shop'"),
-        (("shop.revenue",), {}, ValueError, "spelled 'module:name'"),
+        (("shop",), {}, ValueError, "spelled 'module:name'.*got 'shop'"),
         (("no_such_shop:revenue",), {}, ImportError, "no module 'no_such_shop'"),
         (("json.no_such:revenue",), {}, ImportError, "no module 'json.no_such'"),
         (("math:sqroot",), {}, ImportError, "no name 'sqroot'.*'sqrt'"),
         (("math:pi",), {}, TypeError, "is a float, which cannot be called"),
         ((max,), {}, ValueError, "no signature: say `takes="),
         ((lambda a, b: 1,), {}, ValueError, "second parameter 'b': say `takes="),
-        ((lambda *args: 1,), {}, ValueError, "say `takes="),
+        ((lambda *args: 1,), {}, ValueError, "no second parameter with a name: say `takes="),
+        ((lambda y_true, prob: 1,), {}, ValueError, "wants probabilities by the name 'prob'"),
         ((lambda: 1,), {}, ValueError, "takes 0 arguments by position"),
+        ((lambda y_true: 1,), {}, ValueError, "takes 1 argument by position"),
+        ((lambda y, y_pred, amount, /: 1,), {}, ValueError, r"takes \['amount'\] by position"),
         ((dict,), {}, ValueError, "builtins:dict is a class, which makes an object"),
         ((np.random.RandomState,), {}, ValueError, "is a class"),
-        ((lambda y_true: 1,), {}, ValueError, "takes 1 argument by position"),
         ((revenue,), {"takes": "labels"}, ValueError, "`takes` is 'auto'.*got 'labels'"),
         ((revenue, 1), {}, TypeError, "`greater_is_better` is True or False, got 1"),
         ((revenue,), {"columns": ["amount"]}, ValueError, r"needs \['region'\] too"),
         ((revenue,), {"columns": ["amont"]}, ValueError, "no parameter 'amont'.*'amount'"),
         ((revenue,), {"columns": ["amount", "amount"]}, ValueError, "different names"),
         ((revenue,), {"columns": [1]}, TypeError, "names of columns"),
-        ((revenue,), {"limits": (1, 0)}, ValueError, "low < high"),
+        ((revenue,), {"limits": (1, 1)}, ValueError, "low < high"),
         ((revenue,), {"limits": (0, np.nan)}, ValueError, "low < high"),
         ((revenue,), {"limits": 3}, TypeError, r"two numbers \(low, high\), got 3"),
         ((revenue,), {"limits": ("0", "1")}, TypeError, "two numbers"),
@@ -182,80 +176,6 @@ def test_a_module_that_fails_says_so_itself(tmp_path, monkeypatch):
         BlackBox("failing_shop:revenue")
 
 
-def test_without_a_signature():
-    assert BlackBox(max, takes="scores").columns == ()
-    metric = BlackBox(lambda *args, **named: len(named), takes="scores", columns=["a"])
-    assert metric([0, 1], [0.5, 0.6], {"a": [1, 2]}) == 1.0
-
-
-# -- what a function returns ------------------------------------------------------------
-@pytest.mark.parametrize(
-    "value", [1, 1.0, True + 0, np.float32(1), np.int8(1), np.array(1.0), Decimal(1)]
-)
-def test_numbers(value):
-    assert BlackBox(lambda y_true, y_pred: value)([0, 1], [1, 1]) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (np.nan, "nan"),
-        (-np.inf, "-inf"),
-        pytest.param(10**400, "inf", id="huge"),
-        (np.array([1.0]), r"an array of shape \(1,\)"),
-        ([1.0], "a list"),
-        (True, "a bool"),
-        (np.True_, "a bool"),
-        (1j, "a complex"),
-        (None, "None"),
-        ("1", "a str"),
-        (2.5, "2.5, outside its limits 0 to 2"),
-    ],
-)
-def test_what_is_not_a_value(value, message):
-    metric = BlackBox(lambda y_true, y_pred: value, limits=(0, 2), name="mine")
-    with pytest.raises(MetricError, match=f"the metric mine returned {message}") as caught:
-        metric(["a", "b", "b"], ["b", "b", "a"])
-    assert "3 rows, 2 decided 'b', 1 decided 'a'" in str(caught.value)
-
-
-def test_limits_allow_for_rounding():
-    assert BlackBox(lambda y_true, y_pred: 1 + 1e-12, limits=(0, 1))([0], [0]) > 1
-    assert BlackBox(lambda y_true, y_pred: -9, limits=(-np.inf, 0))([0], [0]) == -9
-
-
-def test_an_exception_is_the_cause():
-    def failing(y_true, scores):
-        raise KeyError("amount")
-
-    with pytest.raises(
-        MetricError, match=r"raised KeyError.*2 rows, scores from -1 to 3"
-    ) as caught:
-        BlackBox(failing)([0, 1], [-1.0, 3.0])
-    assert isinstance(caught.value.__cause__, KeyError)
-    with pytest.raises(MetricError, match="0 rows"):
-        BlackBox(failing)([], [])
-
-
-def test_an_interrupt_passes():
-    def stopped(y_true, scores):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        BlackBox(stopped)([0, 1], [0.0, 1.0])
-
-
-def test_a_function_cannot_spoil_what_it_is_given():
-    def spoiling(y_true, y_pred, amount, sample_weight):
-        for array in (y_true, y_pred, amount, sample_weight):
-            array[:] = 7
-        return 1
-
-    given = [np.arange(3), np.arange(3), np.arange(3), np.arange(3.0)]
-    BlackBox(spoiling)(given[0], given[1], {"amount": given[2]}, given[3])
-    assert all((array == range(3)).all() for array in given)
-
-
 def test_columns_and_weights():
     seen = {}
 
@@ -271,13 +191,77 @@ def test_columns_and_weights():
     assert metric([0], [0], {"amount": [1], "region": ["a"]}, [1.0]) == 0.0
     with pytest.raises(ValueError, match="`sample_weight` is given"):
         metric([0], [0], {"amount": [1], "region": ["a"]}, [2.0])
-    weighted = BlackBox(f1_score)
-    assert weighted.takes_weight
-    assert weighted([0, 1, 1], [1, 1, 0], {}, [0, 1, 0]) == 1.0
+    assert BlackBox(f1_score)([0, 1, 1], [1, 1, 0], {}, [0, 1, 0]) == 1.0
+    assert BlackBox(max, takes="scores").columns == ()
+    metric = BlackBox(lambda *args, **named: len(named), takes="scores", columns="a")
+    assert metric([0, 1], [0.5, 0.6], {"a": [1, 2]}) == 1.0
+
+
+# -- what a function returns ------------------------------------------------------------
+@over("value", [1, 1.0, True + 0, np.float32(1), np.int8(1), np.array(1.0), Decimal(1)])
+def test_numbers(value):
+    assert BlackBox(lambda y_true, y_pred: value)([0, 1], [1, 1]) == 1.0
+
+
+@over(
+    ("value", "message"),
+    [
+        (np.nan, "nan"),
+        (-np.inf, "-inf"),
+        (10**400, "inf"),
+        (np.array([1.0]), r"an array of shape \(1,\)"),
+        ([1.0], "a list"),
+        (True, "a bool"),
+        (np.True_, "a bool"),
+        (1j, "a complex"),
+        (None, "None"),
+        ("1", "a str"),
+        (2.5, "2.5, outside its limits 0 to 2"),
+        (2 + 1e-6, "2, outside its limits 0 to 2"),
+    ],
+)
+def test_what_is_not_a_value(value, message):
+    metric = BlackBox(lambda y_true, y_pred: value, limits=(0, 2), name="mine")
+    with pytest.raises(MetricError, match=f"the metric mine returned {message}") as caught:
+        metric(["a", "b", "b"], ["b", "b", "a"])
+    assert "3 rows, 2 decided 'b', 1 decided 'a'" in str(caught.value)
+
+
+def test_limits_allow_for_rounding():
+    assert BlackBox(lambda y_true, y_pred: 1 + 1e-12, limits=(0, 1))([0], [0]) > 1
+    assert BlackBox(lambda y_true, y_pred: -9, limits=(-np.inf, 0))([0], [0]) == -9
+
+
+def test_an_exception_is_the_cause_and_an_interrupt_passes():
+    def failing(y_true, scores):
+        raise KeyError("amount")
+
+    def stopped(y_true, scores):
+        raise KeyboardInterrupt
+
+    words = r"raised KeyError.*2 rows, scores from -1 to 3"
+    with pytest.raises(MetricError, match=words) as caught:
+        BlackBox(failing)([0, 1], [-1.0, 3.0])
+    assert isinstance(caught.value.__cause__, KeyError)
+    with pytest.raises(MetricError, match="0 rows"):
+        BlackBox(failing)([], [])
+    with pytest.raises(KeyboardInterrupt):
+        BlackBox(stopped)([0, 1], [0.0, 1.0])
+
+
+def test_a_function_cannot_spoil_what_it_is_given():
+    def spoiling(y_true, y_pred, amount, sample_weight):
+        for array in (y_true, y_pred, amount, sample_weight):
+            array[:] = 7
+        return 1
+
+    given = [np.arange(3), np.arange(3), np.arange(3), np.arange(3.0)]
+    BlackBox(spoiling)(given[0], given[1], {"amount": given[2]}, given[3])
+    assert all((array == range(3)).all() for array in given)
 
 
 # -- a value like others ----------------------------------------------------------------
-def test_equality_hash_and_copies():
+def test_equality_hash_copies_and_pickles():
     metric = BlackBox(f1_score, limits=[0, 1])
     assert metric == BlackBox(f1_score, limits=(0.0, 1.0))
     assert hash(metric) == hash(BlackBox(f1_score, limits=(0, 1)))
@@ -292,16 +276,13 @@ def test_equality_hash_and_copies():
     assert "Counted" in repr(counted)
     with pytest.raises(AttributeError):
         metric.name = "other"
-
-
-def test_pickle_carries_the_function_as_pickle_does():
-    cloudpickle = pytest.importorskip("cloudpickle")
-    metric = BlackBox(lambda y_true, y_pred: 3)
-    assert pickle.loads(cloudpickle.dumps(metric))([0], [0]) == 3.0
-    with pytest.raises((pickle.PicklingError, AttributeError)):
-        pickle.dumps(metric)
     partial = pickle.loads(pickle.dumps(BlackBox(functools.partial(fbeta_score, beta=2))))
     assert partial([0, 1], [0, 1]) == 1.0
+    metric = BlackBox(lambda y_true, y_pred: 3)
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(metric)
+    cloudpickle = pytest.importorskip("cloudpickle")
+    assert pickle.loads(cloudpickle.dumps(metric))([0], [0]) == 3.0
 
 
 def test_the_state_is_plain_and_holds_no_function():

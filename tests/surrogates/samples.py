@@ -17,6 +17,7 @@ __all__ = [
     "island",
     "profit",
     "sample_of",
+    "squares",
     "steps",
     "terms",
     "two_groups",
@@ -43,6 +44,12 @@ def two_groups(n=300, seed=0):
 def profit(y_true, y_pred):
     """Four for a hit, minus one for a miss, in multiples of the rows."""
     return float(np.mean(np.where(y_true == 1, 4.0, -1.0) * y_pred))
+
+
+def squares(scores, y, sample_weight):
+    """A surrogate of a user's."""
+    w = sample_weight / sample_weight.sum()
+    return w @ (scores - y) ** 2, 2.0 * w * (scores - y)
 
 
 def adaptive(goal=None, *, solver="adaptive-surrogates", **options):

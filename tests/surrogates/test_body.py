@@ -7,9 +7,11 @@ import sys
 
 import numpy as np
 import pytest
+import skops.io
 from scipy import sparse
 
-from setpoint.surrogates.problem import FrozenBody, Matrix, OnDevice, fit_body
+from setpoint.surrogates.problem import Matrix, OnDevice, fit_body
+from thinning import over
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
@@ -33,13 +35,6 @@ def body_of(module, X=X, true=TRUE, weight=None, epochs=3, seed=0):
 
 def scores(body, X=X):
     return body.features(X) @ body.head[:-1] + body.head[-1]
-
-
-def given_by(module, X=X):
-    """Its logits in evaluation mode."""
-    with torch.no_grad():
-        out = copy.deepcopy(module).eval()(torch.from_numpy(X).float())
-    return out.reshape(-1).double().numpy()
 
 
 # ---------------------------------------------------------------------- modules
@@ -102,7 +97,7 @@ def trained():
 
 # ---------------------------------------------------------------------- features and head
 @pytest.mark.parametrize("module", GOOD, ids=IDS)
-def test_features_and_head_are_the_module(module):
+def test_features_and_head_are_the_module_and_so_are_copies(module):
     body = body_of(module)
     found = body.features(X)
     assert found.dtype == body.head.dtype == np.float64
@@ -113,6 +108,20 @@ def test_features_and_head_are_the_module(module):
         kind = next(network.parameters()).dtype
         out = network(torch.from_numpy(X).to(kind)).reshape(-1).double().numpy()
     np.testing.assert_allclose(scores(body), out, rtol=0, atol=0.05 if module is coarse else 1e-5)
+    matrix = body.matrix(X)
+    np.testing.assert_allclose(matrix.scores(body.head), scores(body))
+    assert isinstance(matrix, Matrix)
+    for other in (pickle.loads(pickle.dumps(body)), copy.deepcopy(body)):
+        assert np.array_equal(other.head, body.head)
+        assert np.array_equal(other.features(X), found)
+    data = skops.io.dumps(body)
+    held = set(skops.io.get_untrusted_types(data=data))
+    own = {
+        "setpoint.surrogates.problem.FrozenBody",
+        f"{__name__}.{getattr(module, '__name__', '')}",
+    }
+    assert held <= own
+    assert np.array_equal(scores(skops.io.loads(data, trusted=sorted(held))), scores(body))
 
 
 def test_training_lowers_the_logistic_loss():
@@ -123,29 +132,18 @@ def test_training_lowers_the_logistic_loss():
     assert losses[1] < 0.5 * losses[0]
 
 
-@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array])
-def test_sparse_rows_are_dense_ones(form):
+def test_neither_sparse_rows_nor_batches_matter(monkeypatch):
     S = np.where(np.abs(X) > 0.7, X, 0.0)
-    dense, found = body_of(noisy, S), body_of(noisy, form(S))
-    assert np.array_equal(found.head, dense.head)
-    assert np.array_equal(found.features(form(S)), dense.features(S))
-
-
-def test_batches_do_not_matter(monkeypatch):
-    body = body_of(noisy)
-    whole = body.features(X)
+    body, thin = body_of(noisy, S), sparse.csr_array(S)
+    found, whole = body_of(noisy, thin), body.features(S)
+    assert np.array_equal(found.head, body.head)
+    assert np.array_equal(found.features(thin), whole)
     monkeypatch.setattr("setpoint.classifiers.modules.rows_at_once", lambda d: 7)
-    np.testing.assert_allclose(body.features(X), whole, rtol=0, atol=1e-6)
-    assert body.features(X[:0]).shape == (0, 16)
-    np.testing.assert_allclose(body.features(X[:1]), whole[:1], rtol=0, atol=1e-6)
-
-
-def test_designs():
-    body = body_of("mlp", epochs=1)
-    here = body.matrix(X)
-    assert isinstance(here, Matrix)
-    assert here.X.shape == (len(X), 64)
-    np.testing.assert_allclose(here.scores(body.head), scores(body))
+    np.testing.assert_allclose(body.features(S), whole, rtol=0, atol=1e-6)
+    assert body.features(S[:0]).shape == (0, 16)
+    np.testing.assert_allclose(body.features(S[:1]), whole[:1], rtol=0, atol=1e-6)
+    for n in (129, 33):  # a last batch of one row has no variance
+        body_of(noisy, *rows(n), epochs=1)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
@@ -157,7 +155,6 @@ def test_on_a_gpu():
     np.testing.assert_allclose(there.scores(body.head), scores(body), atol=1e-4)
 
 
-# ---------------------------------------------------------------------- the same bits
 @pytest.mark.parametrize("module", ["mlp", noisy])
 def test_the_same_seed_gives_the_same_bits(module):
     torch.manual_seed(7)
@@ -170,14 +167,11 @@ def test_the_same_seed_gives_the_same_bits(module):
     assert np.array_equal(a.features(X), b.features(X))
 
 
-def test_zero_weight_is_absent():
+def test_weights():
     w = np.ones(len(X))
     w[:100] = 0.0
     assert body_of(noisy, weight=w).state == body_of(noisy, X[100:], TRUE[100:]).state
     assert body_of(noisy, weight=2.0 * w).state == body_of(noisy, weight=w).state
-
-
-def test_heavy_rows_count_more():
     # At no positive weighs much, and at every positive: the mean score follows.
     low, high = (
         scores(body_of(wide, weight=np.where(TRUE == 1, w, 1.0), epochs=40)).mean()
@@ -187,54 +181,20 @@ def test_heavy_rows_count_more():
     assert high > low + 3.0
 
 
-def test_a_last_batch_of_one_row():
-    body_of(noisy, *rows(129), epochs=1)
-    body_of(noisy, *rows(33), epochs=1)
-
-
-# ---------------------------------------------------------------------- trained modules
 def test_a_trained_module_is_copied_and_not_changed(trained):
     before = copy.deepcopy(trained.state_dict())
-    expected = given_by(trained)
+    with torch.no_grad():
+        out = copy.deepcopy(trained).eval()(torch.from_numpy(X).float())
+    expected = out.reshape(-1).double().numpy()
     body = body_of(trained, epochs=50)
     assert trained.training
     assert all(torch.equal(v, before[k]) for k, v in trained.state_dict().items())
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in trained.modules())
-    np.testing.assert_allclose(scores(body), expected, atol=1e-5)
+    frozen = body_of(copy.deepcopy(trained).requires_grad_(False))
     for p in trained.parameters():
         nn.init.zeros_(p)
-    np.testing.assert_allclose(scores(body), expected, atol=1e-5)
-
-
-def test_a_frozen_module_is_as_good(trained):
-    expected = given_by(trained)
-    np.testing.assert_allclose(scores(body_of(trained.requires_grad_(False))), expected, atol=1e-5)
-
-
-# ---------------------------------------------------------------------- copies
-@pytest.mark.parametrize("module", ["mlp", noisy, lazy, "trained"])
-def test_copies(module, trained):
-    body = body_of(trained if module == "trained" else module)
-    for other in (pickle.loads(pickle.dumps(body)), copy.deepcopy(body)):
-        assert isinstance(other, FrozenBody)
-        assert np.array_equal(other.head, body.head)
-        assert np.array_equal(other.features(X), body.features(X))
-
-
-@pytest.mark.parametrize("module", ["mlp", noisy, Gated])
-def test_skops_files(module):
-    import skops.io
-
-    body = body_of(module)
-    data = skops.io.dumps(body)
-    held = set(skops.io.get_untrusted_types(data=data))
-    assert held <= {
-        "setpoint.surrogates.problem.FrozenBody",
-        f"{__name__}.noisy",
-        f"{__name__}.Gated",
-    }
-    other = skops.io.loads(data, trusted=sorted(held))
-    assert np.array_equal(scores(other), scores(body))
+    for found in (body, frozen, pickle.loads(pickle.dumps(body)), copy.deepcopy(body)):
+        np.testing.assert_allclose(scores(found), expected, atol=1e-5)
 
 
 # ---------------------------------------------------------------------- what is refused
@@ -277,30 +237,28 @@ class Pooled(nn.Module):
 
 
 NO_HEAD = "output is not that of its last Linear layer with one output"
+NO_MODULE = [
+    (lambda: nn.Sequential(wide(D), nn.Sigmoid()), NO_HEAD),
+    (lambda: nn.Sequential(wide(D), nn.ReLU()), NO_HEAD),
+    (lambda: nn.Sequential(nn.Linear(D, 1), nn.Hardtanh(-9, 9)), NO_HEAD),
+    (lambda: nn.Sequential(nn.Linear(D, 3), nn.AvgPool1d(3)), NO_HEAD),
+    (Twoheaded, NO_HEAD),
+    (lambda: Squared(D, 1), NO_HEAD),
+    (Pooled, NO_HEAD),
+    (Late, "other logits for the same rows a second time"),
+    (lambda: nn.Linear(D, 2), r"a Tensor of shape \(2, 2\) of 2 rows"),
+    (lambda: wide(D + 1), "cannot take rows of 4 features"),
+]
 
 
-@pytest.mark.parametrize("ready", [False, True])
-@pytest.mark.parametrize(
-    ("factory", "message"),
-    [
-        (lambda: nn.Sequential(wide(D), nn.Sigmoid()), NO_HEAD),
-        (lambda: nn.Sequential(wide(D), nn.ReLU()), NO_HEAD),
-        (lambda: nn.Sequential(nn.Linear(D, 1), nn.Hardtanh(-9, 9)), NO_HEAD),
-        (lambda: nn.Sequential(nn.Linear(D, 3), nn.AvgPool1d(3)), NO_HEAD),
-        (Twoheaded, NO_HEAD),
-        (lambda: Squared(D, 1), NO_HEAD),
-        (Pooled, NO_HEAD),
-        (Late, "other logits for the same rows a second time"),
-        (lambda: nn.Linear(D, 2), r"a Tensor of shape \(2, 2\) of 2 rows"),
-        (lambda: wide(D + 1), "cannot take rows of 4 features"),
-    ],
-)
+@over("ready", [False, True])
+@over(("factory", "message"), NO_MODULE)
 def test_modules_without_a_last_layer(factory, message, ready):
     with pytest.raises(ValueError, match=message):
         body_of(factory() if ready else factory, epochs=1)
 
 
-def test_modules_that_are_invalid():
+def test_modules_that_are_invalid(trained):
     with pytest.raises(TypeError, match="`module='tree'`"):
         body_of("tree")
     with pytest.raises(TypeError, match="returned a int"):
@@ -309,9 +267,6 @@ def test_modules_that_are_invalid():
         body_of(lazy())
     with pytest.raises(ValueError, match="`device='nonsense'` cannot be used"):
         fit_body("mlp", X, TRUE, None, epochs=1, device="nonsense", seed=0)
-
-
-def test_numbers_that_end(trained):
     with torch.no_grad():
         next(trained.parameters())[0] = float("nan")
     with pytest.raises(ValueError, match="logits that are not finite on the rows of X"):
@@ -332,24 +287,17 @@ def test_torch_is_imported_only_when_it_is_used():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-# ---------------------------------------------------------------------- designs
-@pytest.mark.parametrize(("kind", "atol"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])
+# ---------------------------------------------------------------------- features on a device
+@over(("kind", "atol"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])
 def test_a_tensor_is_the_matrix(kind, atol):
     rng = np.random.default_rng(0)
     matrix, tensor = Matrix(X), OnDevice(torch.from_numpy(X).to(kind))
-    assert matrix.X.shape == tensor.X.shape
     many, one = rng.normal(size=(7, D + 1)), rng.normal(size=D + 1)
     many.flags.writeable = False
-    r = rng.normal(size=len(X))
-    for found, expected in (
-        (tensor.scores(many), matrix.scores(many)),
-        (tensor.scores(one), matrix.scores(one)),
-        (tensor.scores(many[:, ::-1]), matrix.scores(many[:, ::-1])),
-        (tensor.pull(r / len(X)), matrix.pull(r / len(X))),
-        (tensor.length(), matrix.length()),
-    ):
-        assert np.asarray(found).dtype == np.float64
-        np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
-    assert tensor.scores(many).shape == (7, len(X))
-    assert tensor.scores(one).shape == (len(X),)
-    assert isinstance(tensor.length(), float)
+    r = rng.normal(size=len(X)) / len(X)
+    for w in (many, one, many[:, ::-1]):
+        found = tensor.scores(w)
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found, matrix.scores(w), rtol=0, atol=atol)
+    np.testing.assert_allclose(tensor.pull(r), matrix.pull(r), rtol=0, atol=atol)
+    assert tensor.length() == pytest.approx(matrix.length(), rel=0, abs=atol)

@@ -1,39 +1,55 @@
 """What fit promises: values that were measured, two samples, groups, weights, stops, budgets."""
 
-import copy
 import re
-from collections import Counter
-from types import SimpleNamespace
+from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from setpoint import BlackBox, Dataset, StoppedError, StoppedWarning, evaluate
-from setpoint.search import limits
-from setpoint.solvers import solvers_of
+from setpoint.classifiers import open_fit
+from setpoint.solvers import AdaptiveSurrogates, solvers_of
 from setpoint.surrogates import PRBEP, PrecisionAtK, PrecisionAtRecall
-from setpoint.surrogates.problem import Sample
-from surrogates.samples import Counted, adaptive, island, profit, steps, two_groups
+from surrogates.samples import Counted, adaptive, island, profit, squares, steps, two_groups
+from thinning import over
 
+SOLVERS = solvers_of("surrogates")
 X, Y = island(400)
 V, VY = island(250, seed=1)
 G3, GY, G = two_groups()
+PROFIT = {"name": "profit"}
+
+
+@cache
+def searched():
+    """A search with its defaults; to be looked at only."""
+    return adaptive().fit(X, Y)
+
+
+@cache
+def measured_apart(goal=None):
+    """The metric on a sample of its own; to be looked at only."""
+    return adaptive(goal, cv=None).fit(X, Y, validation=(V, VY))
 
 
 def same(a, b):
-    """Two fits found the same."""
+    """Whether two fits found the same."""
     assert np.array_equal(a.parameters_, b.parameters_)
     assert a.goal_report_.section("adaptive") == b.goal_report_.section("adaptive")
-    assert len(a.path_) == len(b.path_)
-    return True
 
 
 # ---------------------------------------------------------------------- the whole
-@pytest.mark.parametrize(
+@over(
     "options",
     [
         {},
@@ -45,7 +61,6 @@ def same(a, b):
         {"smooth": None},
         {"sigma": 0.3, "n_perturbations": 6},
     ],
-    ids=str,
 )
 def test_a_search_beats_the_cut_off_where_the_ordering_is_wrong(options):
     clf = adaptive(
@@ -64,47 +79,36 @@ def test_a_search_beats_the_cut_off_where_the_ordering_is_wrong(options):
 
 def test_values_are_those_of_the_metric():
     """With a validation sample everything can be measured again."""
-    clf = adaptive(cv=None).fit(X, Y, validation=(V, VY))
+    clf = measured_apart()
     assert profit(VY, clf.predict(V)) == clf.best_value_ == clf.goal_report_.objective.value
-    judged = clf.evaluate(V, VY)
-    assert judged.objective.value == clf.best_value_
-    by_hand = evaluate(BlackBox(profit), VY, clf.predict(V))
-    assert by_hand.objective.value == clf.best_value_
-    assert clf.goal_report_.objective.rows == 250
+    assert clf.evaluate(V, VY).objective.value == clf.best_value_
+    assert evaluate(BlackBox(profit), VY, clf.predict(V)).objective.value == clf.best_value_
     entry = clf.goal_report_.objective
+    assert entry.rows == 250
     assert entry.low < entry.value < entry.high
+    same(clf, adaptive(cv=None).fit(X, Y, validation=Dataset(V, VY)))
 
 
 def test_in_cross_validation_rows_are_judged_by_models_that_did_not_see_them():
-    cv = StratifiedKFold(4, shuffle=True, random_state=0)
-    Z, y = island(400, seed=2)
-    clf = adaptive(cv=cv).fit(Z, y)
+    clf = searched()
     scores, true = clf.evidence_.scores.ravel(), clf.evidence_.rows.true
-    assert np.array_equal(true, y)  # in the order that they were given in
+    assert np.array_equal(true, Y)  # in the order that they were given in
     assert profit(true, (scores >= 0).astype(int)) == clf.goal_report_.objective.value
-    whole = clf.decision_function(Z)
+    whole = clf.decision_function(X)
     assert np.mean((scores >= 0) == (whole >= 0)) > 0.85
     assert not np.allclose(scores, whole)
 
 
-@pytest.mark.parametrize(
-    "cv", [4, 0.3, StratifiedKFold(3), [(np.arange(200), np.arange(200, 400))], None], ids=str
-)
-def test_splits(cv):
-    clf = adaptive(cv=cv, max_iter=3).fit(X, Y)
-    rows = {4: 400, 0.3: 120, None: 400}.get(cv if isinstance(cv, (int, float)) else None, 400)
-    rows = 200 if isinstance(cv, list) else rows
-    assert clf.goal_report_.objective.rows == rows
-    assert clf.evidence_.n_rows == rows
+HALVES = [(np.arange(200), np.arange(200, 400))]
 
 
-def test_splits_may_be_masks():
-    half = np.arange(400) < 200
-    masks, places = (
-        adaptive(cv=[(half, ~half)]),
-        adaptive(cv=[(np.arange(200), np.arange(200, 400))]),
-    )
-    assert same(masks.fit(X, Y), places.fit(X, Y))
+@over(("cv", "rows"), [(4, 400), (0.3, 120), (StratifiedKFold(3), 400), (HALVES, 200), (None, 400)])
+def test_splits(cv, rows):
+    clf = adaptive(cv=cv, max_iter=1).fit(X, Y)
+    assert clf.goal_report_.objective.rows == clf.evidence_.n_rows == rows
+    if cv is HALVES:
+        half = np.arange(400) < 200
+        same(clf, adaptive(cv=[(half, ~half)], max_iter=1).fit(X, Y))
 
 
 def test_splits_may_judge_a_row_more_than_once():
@@ -117,8 +121,8 @@ def test_splits_may_judge_a_row_more_than_once():
     assert clf.goal_report_.objective.value == pytest.approx(value)
 
 
-@pytest.mark.parametrize("solver", solvers_of("surrogates"))
-@pytest.mark.parametrize("start", ["post-shift", "zero"])
+@over("solver", SOLVERS)
+@over("start", ["post-shift", "zero"])
 def test_heavy_tails(solver, start):
     """A few rows whose scores are enormous do not keep the others where they are."""
     rng = np.random.default_rng(0)
@@ -126,8 +130,7 @@ def test_heavy_tails(solver, start):
     y = (np.log(Z[:, 0]) + rng.normal(size=300) > 2.5).astype(int)
     clf = adaptive("g_mean", solver=solver, start=start).fit(Z, y)
     assert clf.best_value_ >= clf.baseline_value_
-    moved = {step.value for step in clf.path_}
-    assert len(moved) > 3
+    assert len({step.value for step in clf.path_}) > 3
 
 
 def test_a_baseline_that_is_not_beaten_is_kept():
@@ -142,30 +145,61 @@ def test_a_baseline_that_is_not_beaten_is_kept():
     assert clf.goal_report_.objective.value == clf.baseline_value_ == summary.baseline_value
     logistic = LogisticRegression().fit((Z - Z.mean(axis=0)) / Z.std(axis=0), y)
     np.testing.assert_allclose(clf.coef_, logistic.coef_, rtol=1e-6)
-    assert "baseline is kept" in str(clf.goal_report_).replace("\n     ", " ")
+    assert "baseline is kept" in " ".join(str(clf.goal_report_).split())
+
+
+def test_coefficients_are_the_model():
+    clf = adaptive(preprocessor=None).fit(X, Y)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    for found, rows in ((clf, X), (searched(), Z)):
+        scores = rows @ found.coef_[0] + found.intercept_[0]
+        assert found.threshold_ == 0.0
+        np.testing.assert_allclose(found.decision_function(X), scores, atol=1e-10)
+        assert np.array_equal(found.predict(X), (scores >= 0).astype(int))
+    other = adaptive(random_state=1).fit(X, Y)
+    assert not np.array_equal(other.parameters_, searched().parameters_)
+
+
+def test_the_path_is_reported(capsys):
+    clf = adaptive(verbose=1, max_iter=5).fit(X, Y)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.search(rf"call +{clf.n_evaluations_} of 250  objective 0\.", err)
+    report = clf.goal_report_
+    path, summary = clf.path_, report.section("adaptive")
+    assert path == summary.path
+    assert len(path) == clf.n_iter_ == 5
+    assert [s.used for s in path] == sorted(s.used for s in path)
+    assert {s.start for s in path} <= {"post-shift", "logistic", "zero"}
+    assert summary.surrogates == clf.surrogate_names_
+    assert "Against the cut-off alone" in str(report)
+    assert type(report).from_dict(report.to_dict()) == report
 
 
 # ---------------------------------------------------------------------- metrics
 def test_a_metric_of_scores():
-    auc = BlackBox(roc_auc_score, limits=(0, 1))
-    clf = adaptive(auc, cv=None).fit(X, Y, validation=(V, VY))
+    clf = measured_apart(BlackBox(roc_auc_score, limits=(0, 1)))
     value = roc_auc_score(VY, clf.decision_function(V))
     assert clf.goal_report_.objective.value == pytest.approx(value, abs=1e-12)
     assert clf.evaluate(V, VY).objective.value == pytest.approx(value, abs=1e-12)
     assert any("does not depend on the cut-off" in w for w in clf.goal_report_.warnings)
 
 
-def test_a_loss():
+def test_a_loss_and_labels_of_the_user():
     clf = adaptive(BlackBox(lambda y_true, y_pred: -profit(y_true, y_pred), False)).fit(X, Y)
-    twin = adaptive().fit(X, Y)
+    twin, words = searched(), np.array(["no", "yes"])
     assert np.array_equal(clf.parameters_, twin.parameters_)
     assert clf.best_value_ == -twin.best_value_
-    assert clf.path_[0].value == -twin.path_[0].value
-    path, other = (
-        clf.goal_report_.section("adaptive").path,
-        twin.goal_report_.section("adaptive").path,
-    )
-    assert [s.value for s in path] == [-s.value for s in other]
+    assert [s.value for s in clf.path_] == [-s.value for s in twin.path_]
+
+    def hits(y_true, y_pred):
+        assert set(y_pred) <= set(words)
+        return float(np.mean(np.where(y_true == "no", 4.0, -1.0) * (y_pred == "no")))
+
+    clf = adaptive(BlackBox(hits), pos_label="no").fit(X, words[1 - Y])
+    assert (clf.positive_, clf.classes_.tolist()) == ("no", ["no", "yes"])
+    assert np.array_equal(clf.predict(X) == "no", twin.predict(X) == 1)
+    np.testing.assert_array_equal(clf.decision_function(X), -twin.decision_function(X))
 
 
 def test_columns_reach_the_metric_row_by_row():
@@ -175,11 +209,11 @@ def test_columns_reach_the_metric_row_by_row():
         assert set(sex) <= {"f", "m"}
         return float(np.sum(np.where(y_true == 1, 4.0, -1.0) * y_pred * amount))
 
-    sex = np.where(np.arange(250) % 2, "f", "m")
-    held = Dataset(V, VY, sensitive_features={"amount": amount, "sex": sex})
+    columns = {"amount": amount, "sex": np.where(np.arange(250) % 2, "f", "m")}
+    held = Dataset(V, VY, sensitive_features=columns)
     clf = adaptive(BlackBox(earned), cv=None).fit(X, Y, validation=held)
-    assert clf.best_value_ == earned(VY, clf.predict(V), amount, sex)
-    judged = clf.evaluate(V, VY, sensitive_features={"amount": amount, "sex": sex})
+    assert clf.best_value_ == earned(VY, clf.predict(V), **columns)
+    judged = clf.evaluate(V, VY, sensitive_features=columns)
     assert judged.objective.value == clf.best_value_
     frame = pd.DataFrame(V, columns=list("ab")).assign(amount=amount)
     lone = adaptive(BlackBox(lambda y_true, y_pred, amount: earned(y_true, y_pred, amount, ["f"])))
@@ -187,37 +221,20 @@ def test_columns_reach_the_metric_row_by_row():
     assert lone.coef_.shape == (1, 3)
 
 
-def test_labels_are_the_users():
-    words = np.array(["no", "yes"])
-
-    def hits(y_true, y_pred):
-        assert set(y_pred) <= set(words)
-        return float(np.mean(np.where(y_true == "no", 4.0, -1.0) * (y_pred == "no")))
-
-    clf = adaptive(BlackBox(hits), pos_label="no").fit(X, words[1 - Y])
-    twin = adaptive().fit(X, Y)
-    assert clf.positive_ == "no"
-    assert clf.classes_.tolist() == ["no", "yes"]
-    assert np.array_equal(clf.predict(X) == "no", twin.predict(X) == 1)
-    np.testing.assert_array_equal(clf.decision_function(X), -twin.decision_function(X))
-
-
-@pytest.mark.parametrize("goal", ["f1", "minimize cost({('1', '0'): 4, ('0', '1'): 1})"])
+@over("goal", ["f1", "minimize cost({('1', '0'): 4, ('0', '1'): 1})"])
 def test_a_goal_of_the_language(goal):
     clf = adaptive(goal, cv=None).fit(X, Y.astype(str), validation=(V, VY.astype(str)))
     report = clf.goal_report_
     value = evaluate(goal, VY.astype(str), clf.predict(V)).objective.value
-    assert report.objective.value == pytest.approx(value)
     kept = clf.best_value_ if clf.accepted_ else clf.baseline_value_
-    assert report.objective.value == pytest.approx(kept)
+    assert report.objective.value == pytest.approx(value) == pytest.approx(kept)
     assert report.status == "feasible"
 
 
-@pytest.mark.parametrize(("bound", "status"), [(0.2, "feasible"), (1.0, "nearest")])
+@over(("bound", "status"), [(0.2, "feasible"), (1.0, "nearest")])
 @pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 def test_constraints_cost_and_are_not_enforced(bound, status):
-    goal = f"maximize recall subject to precision >= {bound}"
-    clf = adaptive(goal).fit(X, Y)
+    clf = adaptive(f"maximize recall subject to precision >= {bound}").fit(X, Y)
     report = clf.goal_report_
     (entry,) = report.constraints
     assert report.status == status
@@ -228,21 +245,22 @@ def test_constraints_cost_and_are_not_enforced(bound, status):
     assert any("not enforced" in w for w in report.warnings) == (status == "nearest")
 
 
+@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 def test_a_deployed_model_is_compared():
-    old = (X[:, 0] > 0.5).astype(int)
-    clf = adaptive("maximize f1 subject to churn <= 0.5", baseline=None).fit(X, Y, baseline=old)
+    goal, old = "maximize f1 subject to churn <= 0.5", (X[:, 0] > 0.5).astype(int)
+    clf = adaptive(goal, baseline=None).fit(X, Y, baseline=old)
     assert clf.goal_report_.deployed is not None
     assert clf.goal_report_.constraints[0].value <= 0.5
-    plain = adaptive(max_iter=2).fit(X, Y, baseline=old)
-    assert plain.goal_report_.deployed is not None
+    model = LogisticRegression().fit(X, Y)
+    assert adaptive(goal, baseline=model, max_iter=2).fit(X, Y).goal_report_.constraints[0].value
+    for metric in (None, "f1"):
+        held = adaptive(metric, baseline=model, cv=None).fit(X, Y, validation=(V, VY))
+        comparison = held.goal_report_.deployed
+        changed = np.mean(held.predict(V) != model.predict(V))
+        assert comparison.wins + comparison.losses == pytest.approx(changed)
 
 
 # ---------------------------------------------------------------------- two samples
-def test_validation_as_a_pair_and_as_a_dataset():
-    pair, whole = (adaptive(cv=None).fit(X, Y, validation=v) for v in ((V, VY), Dataset(V, VY)))
-    assert same(pair, whole)
-
-
 def test_training_labels_may_stand_in_for_others():
     """Noisy labels in training; what is measured is on clean ones."""
     noisy = np.where(np.random.default_rng(0).random(400) < 0.2, 1 - Y, Y)
@@ -263,47 +281,78 @@ def test_validation_rows_with_weights():
     assert clf.goal_report_.objective.rows == (w > 0).sum()
 
 
+def test_forms_of_a_validation_sample():
+    frame, held = (pd.DataFrame(rows, columns=list("ab")) for rows in (X, V))
+    clf = adaptive(cv=None).fit(frame, Y, validation=(held, VY))
+    assert clf.best_value_ == measured_apart().best_value_
+    S, T = np.where(np.abs(X) > 0.4, X, 0.0), np.where(np.abs(V) > 0.4, V, 0.0)
+    thin, dense = (
+        adaptive(cv=None, preprocessor=None).fit(form(S), Y, validation=(form(T), VY))
+        for form in (sparse.csr_array, np.asarray)
+    )
+    np.testing.assert_allclose(thin.coef_, dense.coef_, rtol=1e-6)
+    # A column of the deployed model is not a feature there either.
+    both = Dataset(held.assign(old=VY), VY)
+    old = adaptive(cv=None).fit(frame.assign(old=Y), Y, validation=both, baseline="old")
+    assert np.array_equal(old.coef_, clf.coef_)
+    assert np.array_equal(old.predict(both.X), clf.predict(held))
+
+
+def test_columns_of_text_and_of_holes():
+    mixed = pd.DataFrame(X, columns=["a", "b"]).assign(e=np.where(X[:, 1] > 0, "u", "v"))
+    mixed.loc[::7, "a"] = np.nan
+    columns = make_column_transformer(
+        (OneHotEncoder(), ["e"]), (make_pipeline(SimpleImputer(), StandardScaler()), ["a", "b"])
+    )
+    clf = adaptive(preprocessor=columns, cv=None, max_iter=2)
+    clf.fit(mixed, Y, validation=(mixed[:150], Y[:150]))
+    assert clf.coef_.shape == (1, 4)
+    assert np.isfinite(clf.decision_function(mixed)).all()
+    assert clf.preprocessor_ is not columns
+
+
 # ---------------------------------------------------------------------- surrogates and groups
-@pytest.mark.parametrize(
-    ("surrogates", "names"),
+TOP = BlackBox(lambda y_true, scores: float(y_true[np.argsort(-scores)[:50]].mean()), name="top")
+
+
+@over(
+    ("surrogates", "n"),
     [
         ("sigmoid", 2),
         (["hinge", "prbep"], 3),
         ("quantile", 3),
         ([PrecisionAtRecall(0.8), PrecisionAtK(50), PRBEP()], 3),
+        (["sigmoid", squares], 3),
     ],
-    ids=str,
 )
-def test_surrogates(surrogates, names):
-    top = BlackBox(lambda y_true, scores: float(y_true[np.argsort(-scores)[:50]].mean()), name="t")
-    clf = adaptive(top, surrogates=surrogates, budget=300, max_iter=3, random_state=1).fit(X, Y)
-    assert len(clf.surrogate_names_) == names
-    assert all(len(step.weights) == names for step in clf.path_)
+def test_surrogates(surrogates, n):
+    clf = adaptive(TOP, surrogates=surrogates, budget=300, max_iter=3, random_state=1).fit(X, Y)
+    assert len(clf.surrogate_names_) == n
+    assert all(len(step.weights) == n for step in clf.path_)
 
 
-@pytest.mark.parametrize("solver", solvers_of("surrogates"))
-def test_one_surrogate(solver):
+@over(("solver", "n"), [("adaptive-surrogates", 2), ("surrogate-weights", 1)])
+def test_one_surrogate(solver, n):
     """One direction, or one model."""
     clf = adaptive("f1", surrogates=PRBEP(), solver=solver, **steps(solver, 2)).fit(X, Y)
-    assert len(clf.path_) == (2 if solver == "adaptive-surrogates" else 1)
-    assert len(clf.path_[-1].weights) == 1
+    assert [len(step.weights) for step in clf.path_] == [1] * n
 
 
-def squares(scores, y, sample_weight):
-    w = sample_weight / sample_weight.sum()
-    return w @ (scores - y) ** 2, 2.0 * w * (scores - y)
+def test_a_surrogate_of_ones_own_may_spoil_what_it_is_given():
+    def spoils(scores, y, sample_weight):
+        found = squares(scores, y, sample_weight)
+        scores[:] = y[:] = 0
+        return found
 
-
-def test_own_surrogates():
-    clf = adaptive(surrogates=["sigmoid", squares], max_iter=3).fit(X, Y)
-    assert clf.surrogate_names_[2] == "squares"
+    one, two = (adaptive(surrogates=["sigmoid", f], max_iter=2) for f in (spoils, squares))
+    np.testing.assert_array_equal(one.fit(X, Y).parameters_, two.fit(X, Y).parameters_)
 
 
 def macro(y_true, y_pred, g):
     return float(np.mean([f1_score(y_true[g == v], y_pred[g == v]) for v in "ab"]))
 
 
-@pytest.mark.parametrize(
+@over(
     ("groups", "names"),
     [
         ("g", ["g = a", "g = b"]),
@@ -311,27 +360,21 @@ def macro(y_true, y_pred, g):
         (["g", {"h": 1}], ["g = a", "g = b", "h = 1"]),
         ([{"g": "a", "h": 1}, {"g": "b"}], ["g = a and h = 1", "g = b"]),
     ],
-    ids=str,
 )
 def test_groups(groups, names):
-    h = np.arange(300) % 2
+    columns = {"g": G, "h": np.arange(300) % 2}
     clf = adaptive(
         BlackBox(macro), surrogate_groups=groups, max_iter=1, start="zero", random_state=1
-    )
-    clf.fit(G3, GY, sensitive_features={"g": G, "h": h})
+    ).fit(G3, GY, sensitive_features=columns)
     sides = ("positives", "negatives")
     assert list(clf.surrogate_names_) == [f"sigmoid of {s}, {n}" for n in names for s in sides]
     assert clf.predict(G3[:5]).shape == (5,)  # groups need not be known
+    frame = pd.DataFrame(G3, columns=list("xyz")).assign(**columns)
+    options = {"preprocessor": make_column_transformer(("passthrough", list("xyz")))}
+    inside = clone(clf).set_params(sensitive_features=["g", "h"], **options).fit(frame, GY)
+    assert inside.surrogate_names_ == clf.surrogate_names_
 
 
-def test_groups_by_columns_of_X():
-    frame = pd.DataFrame(G3, columns=list("xyz")).assign(g=(G == "b").astype(float))
-    clf = adaptive("f1", surrogate_groups="g", sensitive_features="g", max_iter=2).fit(frame, GY)
-    assert clf.surrogate_names_[0] == "sigmoid of positives, g = 0.0"
-    assert len(clf.surrogate_names_) == 4
-
-
-# ---------------------------------------------------------------------- networks
 def test_a_network_is_searched_over_its_last_layer():
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
@@ -348,74 +391,56 @@ def test_a_network_is_searched_over_its_last_layer():
     assert clf.goal_report_.section("adaptive").baseline.startswith("the network")
 
 
-# ---------------------------------------------------------------------- the same answer
-@pytest.mark.parametrize("solver", solvers_of("surrogates"))
-def test_a_second_run_gives_the_same(solver):
-    np.random.seed(0)  # noqa: NPY002
-    clf = adaptive(solver=solver, **steps(solver, 4))
-    first = copy.deepcopy(clf.fit(V, VY))
-    np.random.seed(1)  # noqa: NPY002
-    state = np.random.get_state()[1].copy()  # noqa: NPY002
-    assert same(first, clf.fit(V, VY))
-    assert np.array_equal(np.random.get_state()[1], state)  # noqa: NPY002
-
-
-def test_seeds_differ():
-    a, b = (adaptive(random_state=s).fit(X, Y) for s in (1, 2))
-    assert not np.array_equal(a.parameters_, b.parameters_)
-
-
-def test_coefficients_are_the_model():
-    clf = adaptive(preprocessor=None).fit(X, Y)
-    scores = X @ clf.coef_[0] + clf.intercept_[0]
-    assert clf.threshold_ == 0.0
-    np.testing.assert_allclose(clf.decision_function(X), scores, atol=1e-14)
-    assert np.array_equal(clf.predict(X), (scores >= 0).astype(int))
-    assert clf.decision_distribution(X)[:, 1].tolist() == clf.predict(X).tolist()
-    standardized = adaptive().fit(X, Y)
-    Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    scores = Z @ standardized.coef_[0] + standardized.intercept_[0]
-    np.testing.assert_allclose(standardized.decision_function(X), scores, atol=1e-10)
-
-
 # ---------------------------------------------------------------------- weights
 def test_weight_two_is_a_row_twice_and_zero_is_left_out():
     """To rounding, which a search by steps leaves alone as long as no decision is a tie."""
     w = np.random.default_rng(0).integers(0, 3, 400)
-    twice = np.repeat(np.arange(400), w)
-    options = {"cv": None, "max_iter": 3, "surrogates": "logistic"}
-    a = adaptive(**options).fit(X, Y, sample_weight=w, validation=(V, VY))
-    b = adaptive(**options).fit(X[twice], Y[twice], validation=(V, VY))
+    twice, kept = np.repeat(np.arange(400), w), w > 0
+    a, b, c = (
+        adaptive(cv=None, max_iter=3, surrogates="logistic").fit(
+            X[rows], Y[rows], sample_weight=weight, validation=(V, VY)
+        )
+        for rows, weight in ((slice(None), w), (twice, None), (kept, w[kept]))
+    )
     np.testing.assert_allclose(a.decision_function(V), b.decision_function(V), atol=1e-3)
     assert a.best_value_ == b.best_value_
-    scaled = adaptive(**options).fit(X[w > 0], Y[w > 0], sample_weight=w[w > 0], validation=(V, VY))
-    np.testing.assert_allclose(scaled.parameters_, a.parameters_, rtol=1e-10)
+    np.testing.assert_allclose(c.parameters_, a.parameters_, rtol=1e-10)
 
 
 def test_weights_reach_the_metric():
     w = np.random.default_rng(0).integers(0, 3, 400).astype(float)
     clf = adaptive(BlackBox(f1_score)).fit(X, Y, sample_weight=w)
-    e = clf.evidence_
-    assert e.n_rows == (w > 0).sum() == clf.goal_report_.objective.rows
-    decided = (e.scores.ravel() >= 0).astype(int)
-    assert clf.goal_report_.objective.value == f1_score(
-        e.rows.true, decided, sample_weight=e.rows.weight
-    )
+    rows = clf.evidence_.rows
+    assert clf.evidence_.n_rows == (w > 0).sum() == clf.goal_report_.objective.rows
+    decided = (clf.evidence_.scores.ravel() >= 0).astype(int)
+    value = f1_score(rows.true, decided, sample_weight=rows.weight)
+    assert clf.goal_report_.objective.value == value
     language = adaptive("f1").fit(X, Y, sample_weight=w)
     assert language.baseline_value_ == pytest.approx(clf.baseline_value_, abs=0.02)
 
 
-# ---------------------------------------------------------------------- the budget
-@pytest.mark.parametrize("solver", solvers_of("surrogates"))
-@pytest.mark.parametrize("budget", [94, 97, 131, 200])
+# ---------------------------------------------------------------------- budgets and stops
+@over("solver", SOLVERS)
+@over("budget", [94, 97, 131, 200])
 def test_calls_never_exceed_the_budget(budget, solver):
     metric = Counted()
-    clf = adaptive(
-        BlackBox(metric, name="profit"), budget=budget, solver=solver, **steps(solver, 50)
-    )
+    clf = adaptive(BlackBox(metric, **PROFIT), budget=budget, solver=solver, **steps(solver, 50))
     clf.fit(V, VY)
     assert metric.calls == clf.n_evaluations_ <= budget
     assert clf.goal_report_.section("adaptive").budget == budget
+
+
+@over("solver", SOLVERS)
+def test_a_budget_smaller_than_one_gradient(solver):
+    metric = Counted()
+    with pytest.raises(ValueError, match=r"`evaluations=30` are too few: .* need \d+") as error:
+        adaptive(BlackBox(metric), budget=30, solver=solver).fit(X, Y)
+    assert metric.calls == 0
+    least = int(str(error.value).split()[-1])
+    clf = adaptive(BlackBox(metric), budget=least, solver=solver).fit(X, Y)
+    assert 0 < clf.n_evaluations_ <= least
+    with pytest.raises(ValueError, match=f"need {least}$"):
+        adaptive(budget=least - 1, solver=solver).fit(X, Y)
 
 
 def test_cut_offs_of_a_formula_cost_nothing():
@@ -423,80 +448,82 @@ def test_cut_offs_of_a_formula_cost_nothing():
     assert clf.n_evaluations_ <= 10 + 20 + 1 + 1 + 21 + 1 + 2 * 6
 
 
-# ---------------------------------------------------------------------- stops
 def test_a_model_that_left_its_folds_is_not_kept(monkeypatch):
     """The folds' models speak for the one of all rows only where it went the same way."""
-    clf = adaptive().fit(X, Y)
-    assert clf.accepted_
-    monkeypatch.setattr(Sample, "own_scores", lambda self, models: np.ones(self.n_rows))
+    assert searched().accepted_
+    monkeypatch.setattr(
+        "setpoint.surrogates.problem.Sample.own_scores",
+        lambda self, models: np.ones(self.n_rows),
+    )
     astray = adaptive().fit(X, Y)
     assert not astray.accepted_
     assert "the model of all rows reaches" in astray.goal_report_.section("adaptive").why
     assert astray.goal_report_.objective.value == astray.baseline_value_
 
 
-@pytest.mark.parametrize("solver", solvers_of("surrogates"))
+@over("solver", SOLVERS)
 def test_an_interruption_keeps_the_best(solver):
     metric = Counted()
-    adaptive(BlackBox(metric, name="profit"), solver=solver).fit(V, VY)
+    adaptive(BlackBox(metric, **PROFIT), solver=solver).fit(V, VY)
     stop = metric.calls - 2 * 6 - 20
-    clf = adaptive(BlackBox(Counted(stop=stop), name="profit"), solver=solver)
+    clf = adaptive(BlackBox(Counted(stop=stop), **PROFIT), solver=solver)
     # The shell takes the last words back where nothing is kept in the end.
-    words = "^interrupted: the best found so far is kept$"
-    with pytest.warns(StoppedWarning, match=words):
+    with pytest.warns(StoppedWarning, match="^interrupted: the best found so far is kept$"):
         clf.fit(V, VY)
-    report = clf.goal_report_
     assert clf.best_value_ >= clf.baseline_value_
-    assert any("interrupted" in w for w in report.warnings)
+    assert any("interrupted" in w for w in clf.goal_report_.warnings)
     assert clf.accepted_ == (clf.best_value_ > clf.baseline_value_)
     assert np.isfinite(clf.decision_function(V)).all()
+    with pytest.raises(KeyboardInterrupt):  # before there is anything
+        adaptive(BlackBox(Counted(stop=3), **PROFIT), solver=solver).fit(X, Y)
 
 
-def test_time_is_up(monkeypatch):
+@over("share", [0.0, 0.7])
+def test_time_is_up(share, clock):
     calls = Counted()
-    adaptive(BlackBox(calls, name="profit")).fit(V, VY)
-    for share, kept in ((0.0, False), (0.7, True)):
-        metric = Counted()
-        late = share * calls.calls
-        clock = SimpleNamespace(
-            perf_counter=lambda metric=metric, late=late: float(metric.calls > late)
-        )
-        monkeypatch.setattr(limits, "time", clock)
-        clf = adaptive(BlackBox(metric, name="profit"), seconds=0.5)
-        if not kept:
-            with pytest.raises(StoppedError, match=r"^stopped after 0\.5 seconds$"):
-                clf.fit(V, VY)
-            continue
-        text = "stopped after 0.5 seconds: the best found so far is kept"
-        with pytest.warns(StoppedWarning, match=f"^{text}$"):
+    adaptive(BlackBox(calls, **PROFIT)).fit(V, VY)
+    metric, start = Counted(), clock.seconds
+
+    def slow(y_true, y_pred):
+        clock.seconds = start + float(metric.calls > share * calls.calls)
+        return metric(y_true, y_pred)
+
+    clf = adaptive(BlackBox(slow, **PROFIT), seconds=0.5)
+    if share == 0.0:
+        with pytest.raises(StoppedError, match=r"^stopped after 0\.5 seconds$"):
             clf.fit(V, VY)
-        assert text in clf.goal_report_.warnings
-        assert metric.calls < calls.calls
-        assert clf.best_value_ >= clf.baseline_value_
+        return
+    text = "stopped after 0.5 seconds: the best found so far is kept"
+    with pytest.warns(StoppedWarning, match=f"^{text}$"):
+        clf.fit(V, VY)
+    assert text in clf.goal_report_.warnings
+    assert metric.calls < calls.calls
+    assert clf.best_value_ >= clf.baseline_value_
 
 
-def test_an_interruption_before_there_is_anything_passes_through():
-    with pytest.raises(KeyboardInterrupt):
-        adaptive(BlackBox(Counted(stop=3), name="profit")).fit(X, Y)
+# ---------------------------------------------------------------------- a promise on new rows
+@over("solver", [AdaptiveSurrogates(max_iter=3), "surrogate-weights"])
+def test_what_is_said_of_a_certified_model_is_of_the_rows_that_chose(solver):
+    Z, y, g = two_groups(1_200)
+    clf = adaptive("maximize recall subject to predicted_rate <= 0.5", cv=2, budget=300)
+    clf.set_params(confidence=0.9, solver=solver, surrogate_groups="g")
+    clf.fit(Z, y, sensitive_features={"g": g})
+    found = clf.goal_report_.guarantee
+    assert (found.state, found.rows) == ("certified", 360)
+    counts = clf.evidence_.confusion(clf.rule_).counts
+    assert clf.best_value_ == pytest.approx(counts[0, 1, 1] / counts[0, 1].sum())
+    data = open_fit(clone(clf), Z, y, sensitive_features={"g": g})
+    rest, rows = data.certifying.given[None], data.index
+    value = clf.evaluate(rest.X, rest.y).objective.value
+    assert value == clf.goal_report_.objective.value
+    by_hand = clone(clf).set_params(confidence=None)
+    by_hand.fit(Z[rows], y[rows], sensitive_features={"g": g[rows]})
+    assert clf.path_ == by_hand.path_
+    assert len(clf.surrogate_names_) == 4
 
 
-def test_progress(capsys):
-    clf = adaptive(verbose=1, max_iter=3).fit(X, Y)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert re.search(rf"call +{clf.n_evaluations_} of 250  objective 0\.", err)
-    adaptive(max_iter=1).fit(X, Y)
-    assert capsys.readouterr() == ("", "")
-
-
-# ---------------------------------------------------------------------- the way
-def test_the_path_is_reported():
-    clf = adaptive(max_iter=5).fit(X, Y)
-    summary = clf.goal_report_.section("adaptive")
-    assert len(clf.path_) == len(summary.path) == 5
-    assert [s.used for s in summary.path] == sorted(s.used for s in summary.path)
-    assert set(Counter(s.start for s in summary.path)) <= {"post-shift", "logistic", "zero"}
-    assert summary.surrogates == clf.surrogate_names_
-    text = str(clf.goal_report_)
-    assert "Against the cut-off alone" in text
-    assert type(clf.goal_report_).from_dict(clf.goal_report_.to_dict()) == clf.goal_report_
+def test_a_validation_sample_is_split_and_the_rows_of_surrogates_stay():
+    goal = "maximize recall subject to precision >= 0.3"
+    clf = adaptive(goal, cv=None, confidence=0.9).fit(X, Y, validation=island(900, seed=1))
+    assert clf.goal_report_.guarantee.rows == 270
+    assert clf.evidence_.n_rows == 630

@@ -5,13 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oracles.surrogates import cut_off, mean_loss, numerical_gradient, top_loss
 from setpoint.surrogates import PRBEP, PrecisionAtK, PrecisionAtRecall
-from setpoint.surrogates.losses import POINTWISE
-from surrogates.oracle import cut_off, mean_loss, numerical_gradient, top_loss
-from surrogates.samples import terms
+from surrogates.samples import squares, terms
+from thinning import over
 
-KINDS = sorted(POINTWISE)
+KINDS = ["hinge", "logistic", "sigmoid"]
 TOPS = [PrecisionAtRecall(0.5), PrecisionAtRecall(0.9), PrecisionAtK(3), PrecisionAtK(0.4), PRBEP()]
+ALL = (*KINDS, *TOPS, squares)
 N = 10
 TRUE = np.array([1, 0, 0, 1, 1, 0, 0, 0, 1, 0])
 few = settings(max_examples=25)
@@ -19,12 +20,6 @@ scores = st.lists(st.integers(-3000, 3000), min_size=N, max_size=N, unique=True)
     lambda values: np.array(values) / 1000.0 + 0.00031
 )
 weights = st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.5]), min_size=N, max_size=N).map(np.array)
-
-
-def squares(f, y, sample_weight):
-    """A surrogate of a user's."""
-    w = sample_weight / sample_weight.sum()
-    return w @ (f - y) ** 2, 2.0 * w * (f - y)
 
 
 def slope_is_right(losses, f, rtol=1e-4):
@@ -41,14 +36,17 @@ def away_from_kinks(f):
     return np.abs(1.0 - np.where(TRUE == 1, f, -f)).min() > 1e-4
 
 
-# ---------------------------------------------------------------------- margins
-@pytest.mark.parametrize("kind", KINDS)
+# ---------------------------------------------------------------------- margins, and own
+@pytest.mark.parametrize("kind", [*KINDS, squares], ids=str)
 @few
 @given(f=scores, w=weights)
-def test_pointwise(kind, f, w):
+def test_means_over_rows(kind, f, w):
     groups = {"": np.ones(N, bool), "left": np.arange(N) < 6, "odd": np.arange(N) % 3 == 0}
     losses = terms(kind, TRUE, w, groups)
-    wanted = [mean_loss(kind, f, TRUE, s, w, rows) for rows in groups.values() for s in (1, 0)]
+    if kind is squares:
+        wanted = [squares(f[rows], TRUE[rows], w[rows])[0] for rows in groups.values()]
+    else:
+        wanted = [mean_loss(kind, f, TRUE, s, w, rows) for rows in groups.values() for s in (1, 0)]
     np.testing.assert_allclose(losses.values(f[None])[0], wanted, rtol=1e-12)
     if away_from_kinks(f):
         slope_is_right(losses, f)
@@ -62,7 +60,9 @@ def test_names_say_kind_class_and_group():
         "precision-recall break-even point, sex = f",
         "squares, sex = f",
     )
-    assert len(losses) == 4
+    assert str(PrecisionAtRecall(0.25)) == "precision at recall 0.25"
+    assert PrecisionAtK(5) == PrecisionAtK(5) != PrecisionAtK(6)
+    assert len({PRBEP(), PRBEP(), PrecisionAtRecall(0.5)}) == 2
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -78,6 +78,24 @@ def test_shifts_reach_their_values(kind, f, w, ratio):
     for target, shift in zip((targets, u), c, strict=True):
         moved = f + term.sign * (shift @ (term.shares > 0))
         np.testing.assert_allclose(term.values(moved[None])[0], target, atol=1e-9)
+
+
+@over(
+    ("answer", "message"),
+    [
+        (None, r"returns \(value, gradient\), got None"),
+        (1.0, r"returns \(value, gradient\), got a float"),
+        ((1.0, np.zeros(3)), r"given 10 scores and returned a gradient of shape \(3,\)"),
+        ((float("nan"), np.zeros(N)), "returned nan"),
+        ((1.0, np.full(N, np.nan)), "gradient with NaN"),
+    ],
+)
+def test_answers_of_own_callables(answer, message):
+    def bad(f, y, sample_weight):
+        return answer
+
+    with pytest.raises((TypeError, ValueError), match=f"`surrogates`: bad.*{message}"):
+        terms(bad, TRUE).values(np.zeros((1, N)))
 
 
 # ---------------------------------------------------------------------- rankings
@@ -103,7 +121,7 @@ def test_rankings(kind, f, w):
             slope_is_right(losses, f)
 
 
-def test_by_hand():
+def test_rankings_by_hand():
     """Six rows from the top: 1 0 1 1 0 0. Two rows, of rank 2, are cut at 2.0."""
     f, true = np.array([3.0, 2.0, 1.5, 1.0, 0.5, -1.0]), np.array([1, 0, 1, 1, 0, 0])
 
@@ -120,55 +138,34 @@ def test_by_hand():
     assert loss(PrecisionAtRecall(1 / 3)) == pytest.approx(0.25 + 0.25)
 
 
-@pytest.mark.parametrize("kind", TOPS, ids=str)
-def test_rankings_of_a_group_see_no_other_row(kind):
+@over("kind", TOPS)
+def test_rankings_see_no_row_of_another_group_and_no_unit_of_weights(kind):
     f, here = np.random.default_rng(0).normal(size=N), np.arange(N) < 7
     found = terms(kind, TRUE, None, {"g": here}).values(f[None])
     np.testing.assert_allclose(found, terms(kind, TRUE[:7]).values(f[None, :7]))
     other = np.where(here, f, -50.0 * f)
     np.testing.assert_allclose(terms(kind, TRUE, None, {"g": here}).values(other[None]), found)
+    if kind != PrecisionAtK(3):  # three rows are three units of weight
+        one, *rest = (terms(kind, TRUE, np.full(N, w)).values(f[None]) for w in (1.0, 0.01, 30.0))
+        for scaled in rest:
+            np.testing.assert_allclose(scaled, one)
 
 
-@pytest.mark.parametrize("kind", [k for k in TOPS if k != PrecisionAtK(3)], ids=str)
-def test_the_unit_of_weights_does_not_matter(kind):
-    f = np.random.default_rng(1).normal(size=(1, N))
-    found = [terms(kind, TRUE, np.full(N, w)).values(f) for w in (0.01, 1.0, 30.0)]
-    np.testing.assert_allclose(found[0], found[1])
-    np.testing.assert_allclose(found[2], found[1])
+@over("kind", [PrecisionAtRecall, PrecisionAtK])
+@over("bad", [0, 1.5, -3, True, float("nan")])
+def test_invalid_ranks(kind, bad):
+    with pytest.raises(ValueError, match=r"`recall` lies between 0 and 1|`k` is a whole number"):
+        kind(bad)
 
 
-@pytest.mark.parametrize("bad", [0, 1, -0.5, 1.5, True, float("nan")])
-def test_recalls_that_are_invalid(bad):
-    with pytest.raises(ValueError, match="`recall` lies between 0 and 1"):
-        PrecisionAtRecall(bad)
+def test_edges_of_ranks():
+    for make in (lambda: PrecisionAtRecall(1), lambda: PrecisionAtK(float("inf"))):
+        with pytest.raises(ValueError, match=r"`recall` lies between|`k` is a whole number"):
+            make()
+    assert PrecisionAtK(1).k == 1
 
 
-@pytest.mark.parametrize("bad", [0, -3, 2.5, True, float("nan"), float("inf")])
-def test_counts_that_are_invalid(bad):
-    with pytest.raises(ValueError, match="`k` is a whole number of rows, or a share"):
-        PrecisionAtK(bad)
-
-
-def test_kinds_compare_and_print():
-    assert PrecisionAtK(5) == PrecisionAtK(5) != PrecisionAtK(6)
-    assert len({PRBEP(), PRBEP(), PrecisionAtRecall(0.5)}) == 2
-    assert str(PrecisionAtRecall(0.25)) == "precision at recall 0.25"
-
-
-# ---------------------------------------------------------------------- own, and all
-@few
-@given(f=scores, w=weights)
-def test_own_callables(f, w):
-    rows = np.arange(N) < 6
-    losses = terms(squares, TRUE, w, {"": np.ones(N, bool), "left": rows})
-    wanted = [squares(f, TRUE, w)[0], squares(f[rows], TRUE[rows], w[rows])[0]]
-    np.testing.assert_allclose(losses.values(f[None])[0], wanted)
-    slope_is_right(losses, f)
-
-
-ALL = (*KINDS, *TOPS, squares)
-
-
+# ---------------------------------------------------------------------- all
 def test_together():
     f = np.random.default_rng(2).normal(size=(3, N))
     losses = terms(ALL, TRUE)
@@ -177,7 +174,7 @@ def test_together():
     slope_is_right(losses, f[0])
 
 
-@pytest.mark.parametrize("kind", [k for k in ALL if k is not squares], ids=str)
+@over("kind", [k for k in ALL if k is not squares])
 def test_weight_two_is_a_row_twice_and_zero_is_left_out(kind):
     rng = np.random.default_rng(3)
     f, w = rng.normal(size=N), np.array([1, 2, 0, 1, 2, 1, 1, 0, 1, 2])
@@ -192,20 +189,3 @@ def test_weight_two_is_a_row_twice_and_zero_is_left_out(kind):
     np.testing.assert_allclose(u, v)
     c = np.ones(len(u))
     np.testing.assert_allclose(back(c), np.bincount(twice, again(c), minlength=N), atol=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        (1.0, r"returns \(value, gradient\), got a float"),
-        ((1.0, np.zeros(3)), r"given 10 scores and returned a gradient of shape \(3,\)"),
-        ((float("nan"), np.zeros(N)), "returned nan"),
-        ((1.0, np.full(N, np.nan)), "gradient with NaN"),
-    ],
-)
-def test_answers_of_own_callables(answer, message):
-    def bad(f, y, sample_weight):
-        return answer
-
-    with pytest.raises((TypeError, ValueError), match=f"`surrogates`: bad.*{message}"):
-        terms(bad, TRUE).values(np.zeros((1, N)))

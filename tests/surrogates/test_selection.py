@@ -11,27 +11,32 @@ from setpoint.solvers import AdaptiveSurrogates
 from setpoint.surrogates.selection import SampleSearch, SearchPlan, drawn_rows, gain_error
 from setpoint.surrogates.solvers import KeptModels
 from surrogates.samples import sample_of
+from thinning import over
 
 N = 300
 RNG = np.random.default_rng(5)
 Y = (RNG.random(N) < 0.3).astype(int)
 PAIR = np.stack([Y - 0.5 + 0.6 * RNG.normal(size=N), Y - 0.5 + 0.9 * RNG.normal(size=N)])
+RARE = np.where(np.arange(N) < 2, "rare", "other")
+"""A group of two rows, which one draw in seven misses."""
 
 
 def share_right(y_true, y_pred):
     return float(np.mean(y_true == y_pred))
 
 
-def measured(goal=None, y=Y, **rows):
-    goal = BlackBox(share_right) if goal is None else goal
-    return measured_on(goal, classes_of(y), GivenRows(len(y), y, **rows))
+RIGHT = BlackBox(share_right)
+
+
+def measured(goal=RIGHT, **rows):
+    return measured_on(goal, classes_of(Y), GivenRows(N, Y, **rows))
 
 
 def error_of(metric, pair=PAIR, draws=600, seed=0):
     return gain_error(BudgetedMetric(metric), pair, draws, np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize("goal", [None, "accuracy"])
+@over("goal", [RIGHT, "accuracy"])
 def test_the_error_is_that_of_the_textbook(goal):
     """Of a mean over two strata of fixed size."""
     gains = ((PAIR[0] >= 0) == Y).astype(float) - ((PAIR[1] >= 0) == Y)
@@ -41,46 +46,32 @@ def test_the_error_is_that_of_the_textbook(goal):
     assert values.shape == (600, 2)
     np.testing.assert_allclose(values.mean(axis=0), measured(goal)(PAIR), atol=0.005)
     assert error == np.std(values[:, 0] - values[:, 1], ddof=1)
+    # Both models are judged on the same rows.
+    error, values = error_of(measured(goal), PAIR[[0, 0]], 20)
+    assert error == 0.0
+    assert values.std() > 0
 
 
-def test_rows_drawn_keep_the_classes():
+def test_draws_keep_the_classes_and_weights_go_with_their_rows():
     metric, rng = measured(), np.random.default_rng(0)
     for _ in range(5):
         rows = drawn_rows(metric, rng)
         assert np.bincount(Y[rows]).tolist() == np.bincount(Y).tolist()
         assert len(np.unique(rows)) < N
+    weighted = measured("accuracy", sample_weight=RNG.integers(1, 4, N).astype(float))
+    _, values = error_of(weighted, draws=300)
+    np.testing.assert_allclose(values.mean(axis=0), weighted(PAIR), atol=0.01)
 
 
-def test_both_models_are_judged_on_the_same_rows():
-    error, values = error_of(measured(), PAIR[[0, 0]], 20)
-    assert error == 0.0
-    assert values.std() > 0
-
-
-def test_weights_go_with_their_rows():
-    w = RNG.integers(1, 4, N).astype(float)
-    _, values = error_of(measured("accuracy", sample_weight=w), draws=300)
-    wanted = measured("accuracy", sample_weight=w)(PAIR)
-    np.testing.assert_allclose(values.mean(axis=0), wanted, atol=0.01)
-
-
-def test_a_draw_without_a_group_is_made_anew():
-    """Two rows of a group are missed by one draw in seven."""
-    g = np.where(np.arange(N) < 2, "rare", "other")
-    goal = "maximize minimum(accuracy.on(g='rare'), accuracy.on(g='other'))"
-    metric = measured(goal, sensitive_features={"g": g})
-    error, values = error_of(metric, draws=60)
-    assert np.isfinite(error)
-    assert len(values) == 60
-
-
-def test_draws_on_which_a_function_fails_are_left_out():
+def test_draws_without_a_group_are_made_anew_or_left_out():
     def fussy(y_true, y_pred, g):
         return float(np.mean(y_pred[g == "rare"])) if (g == "rare").any() else float("nan")
 
-    g = np.where(np.arange(N) < 2, "rare", "other")
-    metric = measured(BlackBox(fussy), sensitive_features={"g": g})
-    error, values = error_of(metric, draws=60)
+    goal = "maximize minimum(accuracy.on(g='rare'), accuracy.on(g='other'))"
+    error, values = error_of(measured(goal, sensitive_features={"g": RARE}), draws=60)
+    assert np.isfinite(error)
+    assert len(values) == 60
+    error, values = error_of(measured(BlackBox(fussy), sensitive_features={"g": RARE}), draws=60)
     assert np.isfinite(error)
     assert 30 < len(values) < 60
 
@@ -98,36 +89,34 @@ def test_an_error_that_nothing_is_known_of_is_infinite():
 
 
 # ---------------------------------------------------------------------- the rule
-def plan_of(budget):
-    return SearchPlan.of(AdaptiveSurrogates(), SearchLimits(evaluations=budget), 2)
+GOOD, POOR = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
 
 
-def selector_of(y=Y, budget=400):
-    metric = measured(BlackBox(share_right), y)
-    plan = plan_of(budget)
-    metered = BudgetedMetric(metric, budget)
-    return SampleSearch(sample_of(PAIR.T, y), metered, plan, np.random.default_rng(0))
+def selector_of(budget=400):
+    plan = SearchPlan.of(AdaptiveSurrogates(), SearchLimits(evaluations=budget), 2)
+    metered = BudgetedMetric(measured(), budget)
+    return SampleSearch(sample_of(PAIR.T, Y), metered, plan, np.random.default_rng(0))
 
 
 def judged(selector, baseline, best, stopped=""):
     gains = selector.metered(selector.sample.scores(np.stack([best, baseline])[None]))
     selector.metered.limits.stopped = stopped
     one = KeptModels(gains[1], baseline[None], "post-shift")
-    return selector.selected(one, KeptModels(gains[0], best[None], "zero"), cuts=True)
-
-
-GOOD, POOR = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
+    found = selector.selected(one, KeptModels(gains[0], best[None], "zero"), cuts=True)
+    kept = best if found.summary.accepted else baseline
+    assert np.array_equal(found.models, kept[None])
+    assert found.value == gains[0 if found.summary.accepted else 1]
+    return found
 
 
 def test_a_clear_gain_is_accepted():
-    found = judged(selector_of(), POOR, GOOD)
-    assert found.summary.accepted
-    assert (
-        found.value == found.summary.best_value > found.summary.baseline_value + found.summary.error
-    )
-    assert np.array_equal(found.models, GOOD[None])
-    assert "more than one bootstrap standard error" in found.summary.why
-    assert len(found.draws) == plan_of(400).draws
+    selector = selector_of()
+    summary = judged(selector, POOR, GOOD).summary
+    assert summary.accepted
+    assert summary.best_value > summary.baseline_value + summary.error
+    assert "more than one bootstrap standard error" in summary.why
+    assert summary.n_bootstrap == selector.plan.draws == 20
+    assert selector.metered.used == 2 + 2 * 20
 
 
 def test_a_gain_within_an_error_is_not():
@@ -135,13 +124,11 @@ def test_a_gain_within_an_error_is_not():
     nearest = int(np.argmin(np.abs(PAIR[1])))
     moved = POOR - [0.0, 0.0, PAIR[1, nearest] * (1.0 + 1e-6)]
     pair = sorted([POOR, moved], key=lambda w: share_right(Y, PAIR.T @ w[:2] + w[2] >= 0))
-    found = judged(selector_of(), *pair)
-    assert found.summary.best_value - found.summary.baseline_value == pytest.approx(1 / N)
-    assert found.summary.error > 1 / N
-    assert not found.summary.accepted
-    assert found.value == found.summary.baseline_value
-    assert np.array_equal(found.models, pair[0][None])
-    assert "not more than one bootstrap standard error" in found.summary.why
+    summary = judged(selector_of(), *pair).summary
+    assert summary.best_value - summary.baseline_value == pytest.approx(1 / N)
+    assert summary.error > 1 / N
+    assert not summary.accepted
+    assert "not more than one bootstrap standard error" in summary.why
 
 
 def test_a_smoothed_cut_off_that_loses_is_not_taken():
@@ -157,26 +144,16 @@ def test_a_smoothed_cut_off_that_loses_is_not_taken():
     assert selector.metered(selector.sample.scores(found.models)[None])[0] == found.gain
 
 
-def test_no_gain_is_not_judged():
+def test_what_is_not_judged():
     selector = selector_of()
-    found = judged(selector, GOOD, POOR)
-    assert (found.summary.accepted, found.summary.error, len(found.draws)) == (False, None, 0)
-    assert found.summary.why == "nothing better than the baseline was found"
+    summary = judged(selector, GOOD, POOR).summary
+    assert (summary.accepted, summary.error, summary.n_bootstrap) == (False, None, 0)
+    assert summary.why == "nothing better than the baseline was found"
     assert selector.metered.used == 2
-
-
-def test_draws_are_paid_for():
-    selector = selector_of(budget=200)
-    judged(selector, POOR, GOOD)
-    assert selector.metered.used == 2 + 2 * selector.plan.draws
-    poor = selector_of(budget=200)
-    poor.metered.used += 195
-    with pytest.warns(StoppedWarning, match="^the budget of 200 .* is spent"):
-        found = judged(poor, POOR, GOOD)
-    assert found.summary.error is None
-
-
-def test_an_interrupted_search_is_taken_as_it_is():
-    found = judged(selector_of(), POOR, GOOD, "interrupted")
-    assert (found.summary.accepted, found.summary.error) == (True, None)
-    assert "interrupted" in found.summary.why
+    poor = selector_of()
+    poor.metered.used += 395
+    with pytest.warns(StoppedWarning, match=r"^the budget of 400 .* is spent"):
+        assert judged(poor, POOR, GOOD).summary.error is None
+    summary = judged(selector_of(), POOR, GOOD, "interrupted").summary
+    assert (summary.accepted, summary.error) == (True, None)
+    assert "interrupted" in summary.why
