@@ -1,4 +1,4 @@
-"""scikit-learn's own checks: each classifier once; with other options in the long run."""
+"""scikit-learn's own checks: each family once; with other options in the long run."""
 
 from unittest import SkipTest
 
@@ -6,7 +6,7 @@ import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from conformance.cases import SMALLEST, VARIANTS
-from setpoint import OnlineFClassifier, PlugInClassifier, RampClassifier
+from setpoint import ExactPenaltyClassifier, OnlineFClassifier, PlugInClassifier, RampClassifier
 from setpoint.goals import as_goal
 from setpoint.inputs import refers_to_positive
 
@@ -63,12 +63,19 @@ def conforms(estimator):
             assert name not in fails, f"{name} of {made} is expected to fail"
 
 
-@pytest.mark.parametrize("name", SMALLEST)
+QUICK = {
+    **{name: SMALLEST[name] for name in ("plug-in", "ramp", "adaptive", "online")},
+    "penalty": ExactPenaltyClassifier("f1", solver="cross-entropy"),
+}
+LONG = [clf for name, clf in SMALLEST.items() if clf is not QUICK.get(name)] + VARIANTS
+
+
+@pytest.mark.parametrize("name", QUICK)
 def test_smallest(name):
-    conforms(SMALLEST[name])
+    conforms(QUICK[name])
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("estimator", VARIANTS, ids=repr)
+@pytest.mark.parametrize("estimator", LONG, ids=repr)
 def test_variants(estimator):
     conforms(estimator)
