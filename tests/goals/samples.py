@@ -146,9 +146,8 @@ class Random:
 
     def number(self):
         r = self.r
-        return r.choice(
-            [r.random(), -r.random(), r.randint(-3, 3), r.randint(1, 10**9), 10 ** r.uniform(-9, 9)]
-        )
+        near = [r.random(), -r.random(), r.randint(-3, 3)]
+        return r.choice([*near, r.randint(1, 10**9), 10 ** r.uniform(-9, 9)])
 
     def label(self):
         return self.r.choice(LABELS)
@@ -218,24 +217,20 @@ class Random:
 
     def goal(self):
         """A random goal; what the language refuses is drawn again."""
-        r = self.r
         while True:
             try:
-                constraints = tuple(
-                    Constraint(
-                        self.expression(2),
-                        r.choice([">=", "<="]),
-                        (0.5 * self.expression(1)) if r.random() < 0.3 else 0 * accuracy + 0.25,
-                        r.choice([None, None, 0.95, 1e-9, r.random() or 0.5]),
-                    )
-                    if r.random() < 0.5
-                    else self.expression(2) >= self.number()
-                    for _ in range(r.randint(0, 2))
-                )
-                sense = r.choice(["maximize", "minimize"])
-                return Goal(sense, self.expression(), constraints)
+                constraints = tuple(self.constraint() for _ in range(self.r.randint(0, 2)))
+                return Goal(self.r.choice(["maximize", "minimize"]), self.expression(), constraints)
             except (GoalError, TypeError):
                 continue
+
+    def constraint(self):
+        r, x = self.r, self.expression(2)
+        if r.random() < 0.5:
+            return x >= self.number()
+        bound = (0.5 * self.expression(1)) if r.random() < 0.3 else 0 * accuracy + 0.25
+        sure = r.choice([None, None, 0.95, 1e-9, r.random() or 0.5])
+        return Constraint(x, r.choice([">=", "<="]), bound, sure)
 
 
 accuracy = VOCABULARY["accuracy"]

@@ -47,22 +47,13 @@ def test_a_form_is_worth_what_python_says(text):
     assert got == pytest.approx(wanted, rel=1e-9, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
-        ("amount - 5", "amount - 5"),
-        (" -5 + amount ", "amount - 5"),
-        ("-amount", "-amount"),
-        ("fee * -2 + amount", "amount - 2 * fee"),
-        ("0.75 * 'credit line' - 2 * fee + 5", '0.75 * "credit line" - 2 * fee + 5'),
-        ("'credit line'", '1 * "credit line"'),
-        ("-'credit line'", '-"credit line"'),
-        ("(amount + fee) / 4 - (amount - fee) / 4", "0.5 * fee"),
-        ("amount - amount", "0"),
-        ("2 * (3 - 1)", "4"),
-        ("+1e-05 * a", "1e-05 * a"),
-    ],
-)
+@over("text, canonical", [
+    (" -5 + amount ", "amount - 5"), ("-amount", "-amount"), ("amount - amount", "0"),
+    ("fee * -2 + amount", "amount - 2 * fee"), ("+1e-05 * a", "1e-05 * a"), ("2 * (3 - 1)", "4"),
+    ("0.75 * 'credit line' - 2 * fee + 5", '0.75 * "credit line" - 2 * fee + 5'),
+    ("'credit line'", '1 * "credit line"'), ("-'credit line'", '-"credit line"'),
+    ("(amount + fee) / 4 - (amount - fee) / 4", "0.5 * fee"),
+])  # fmt: skip
 def test_the_one_way_of_being_written(text, canonical):
     assert str(LinearForm.of(text)) == canonical
 
@@ -73,52 +64,28 @@ def test_numbers_and_forms_are_forms():
     form = LinearForm.of("a - 1")
     assert LinearForm.of(form) is form
     assert form.columns == ("a",)
+    assert len(LinearForm.of(" + ".join(f"a{i}" for i in range(500))).terms) == 500
 
 
-def test_a_long_sum_is_not_deep():
-    text = " + ".join(f"a{i}" for i in range(500))
-    assert len(LinearForm.of(text).terms) == 500
-
-
-@over(
-    ("text", "words"),
-    [
-        ("amount * fee", "a product of columns is not linear"),
-        ("1 / amount", "a number over a column is not linear"),
-        ("amount ** 2", "a power is not linear"),
-        ("amount / 0", "division by the number 0"),
-        ("amount // 2", "has no meaning here"),
-        ("f(amount)", "has no meaning here"),
-        ("amount > 3", "has no meaning here"),
-        ("a.b", "has no meaning here"),
-        ("True", "has no meaning here"),
-        ("None", "has no meaning here"),
-        ("1j * a", "has no meaning here"),
-        ("'' * 2", "cannot be empty"),
-        ("credit line", "stands in quotes"),
-        ("", "stands in quotes"),
-        ("a\0", "stands in quotes"),
-        ("1e999", "too large"),
-        ("9" * 400 + " * a", "too large"),
-        ("1e300 * (1e300 * a)", "too large"),
-        ("a / 1e-300 / 1e-300", "too large"),
-        ("(" * 3000, "cannot be read"),
-        ("a" * 4001, "at most 4000 characters"),
-    ],
-)
+@over("text, words", [
+    ("amount * fee", "a product of columns is not linear"),
+    ("1 / amount", "a number over a column is not linear"),
+    ("amount ** 2", "a power is not linear"), ("amount / 0", "division by the number 0"),
+    ("amount // 2", "has no meaning here"), ("f(amount)", "has no meaning here"),
+    ("amount > 3", "has no meaning here"), ("a.b", "has no meaning here"),
+    ("True", "has no meaning here"), ("1j * a", "has no meaning here"),
+    ("'' * 2", "cannot be empty"), ("credit line", "stands in quotes"), ("", "stands in quotes"),
+    ("a\0", "stands in quotes"), ("1e999", "too large"), ("9" * 400 + " * a", "too large"),
+    ("1e300 * (1e300 * a)", "too large"), ("a / 1e-300 / 1e-300", "too large"),
+    ("(" * 3000, "cannot be read"), ("a" * 4001, "at most 4000 characters"),
+    (float("nan"), "must hold finite numbers"), (10**400, "must hold finite numbers"),
+])  # fmt: skip
 def test_what_is_refused(text, words):
-    with pytest.raises(GoalError, match=words) as caught:
+    with pytest.raises(GoalError, match=f"`tp` of profit.*{words}"):
         LinearForm.of(text, "`tp` of profit")
-    assert "`tp` of profit" in str(caught.value)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400])
-def test_numbers_are_finite(value):
-    with pytest.raises(GoalError, match="must hold finite numbers"):
-        LinearForm.of(value)
-
-
-@pytest.mark.parametrize("value", [None, True, np.True_, [1], {"a": 1}, b"a", 1j])
+@over("value", [None, True, np.True_, [1], {"a": 1}, b"a", 1j])
 def test_what_is_neither_a_number_nor_a_text(value):
     with pytest.raises(InputTypeError, match="must be a number or a linear expression"):
         LinearForm.of(value)

@@ -20,41 +20,22 @@ OBJECTIVES = [
     # CMA: examples 1 to 4, table 1 left, sections 8.2 and 8.7
     ("CMA ex. 1 0-1 loss", "minimize error_rate", "affine", "affine"),
     ("CMA ex. 1 balanced loss", "minimize 1 - balanced_accuracy", "affine", "affine"),
-    (
-        "CMA ex. 1 cost matrix",
-        "minimize cost({(a, b): 2, (b, a): 1, (e, a): 0.5})",
-        None,
-        "affine",
-    ),
-    (
-        "CMA ex. 1 ordinal absolute loss",
-        "minimize cost({(a, b): 1, (a, c): 2, (b, a): 1, (b, c): 1, (c, a): 2, (c, b): 1})",
-        None,
-        "affine",
-    ),
-    (
-        "CMA ex. 2 balanced error rate",
-        "minimize 0.5 * (fp / (tn + fp) + fn / (fn + tp))",
-        "sum of ratios",
-        None,
-    ),
-    (
-        "CMA ex. 2 balanced error rate, as rates",
-        "minimize 0.5 * (false_positive_rate + false_negative_rate)",
-        "affine",
-        None,
-    ),
+    ("CMA ex. 1 cost matrix", "minimize cost({(a, b): 2, (b, a): 1, (e, a): 0.5})", None,
+     "affine"),
+    ("CMA ex. 1 ordinal absolute loss",
+     "minimize cost({(a, b): 1, (a, c): 2, (b, a): 1, (b, c): 1, (c, a): 2, (c, b): 1})", None,
+     "affine"),
+    ("CMA ex. 2 balanced error rate", "minimize 0.5 * (fp / (tn + fp) + fn / (fn + tp))",
+     "sum of ratios", None),
+    ("CMA ex. 2 balanced error rate, as rates",
+     "minimize 0.5 * (false_positive_rate + false_negative_rate)", "affine", None),
     ("CMA ex. 2 F-beta", "minimize 1 - fbeta(2)", "fractional", None),
     ("CMA ex. 2 ratio of linear", "maximize (tp + 2 * tn) / (1 + fp)", "fractional", None),
     ("CMA Table 1 G-mean", "minimize 1 - g_mean", "convex", "convex"),
     ("CMA Table 1 H-mean", "minimize 1 - h_mean", "convex", "convex"),
     ("CMA Table 1 Q-mean", "minimize 1 - q_mean", "convex", "convex"),
-    (
-        "CMA Table 1 Q-mean, spelled",
-        "minimize false_negative_rate.quadratic_mean()",
-        "convex",
-        "convex",
-    ),
+    ("CMA Table 1 Q-mean, spelled", "minimize false_negative_rate.quadratic_mean()", "convex",
+     "convex"),
     ("CMA Table 1 micro F1", "minimize 1 - micro_f1(no)", "fractional", None),
     ("CMA Table 1 micro F1", "minimize 1 - micro_f1(a)", None, "fractional"),
     ("CMA Table 1 macro F1", "minimize 1 - macro_f1", "sum of ratios", "sum of ratios"),
@@ -66,35 +47,18 @@ OBJECTIVES = [
     ("ERO FROP objective", "maximize precision", "fractional", None),
     ("ERO OFBS", "maximize fbeta(0.5)", "fractional", None),
     ("ERO OFBS F1", "maximize f1", "fractional", None),
-    ("ERO sec. 1 balanced accuracy", "maximize balanced_accuracy", "affine", "affine"),
     ("ERO B.6 accuracy", "maximize accuracy", "affine", "affine"),
     ("ERO B.6 specificity", "maximize specificity", "affine", None),
     # DSC: table 2
     ("DSC Table 2 errors", "minimize fp + fn", "affine", None),
-    ("DSC Table 2 error rate", "minimize error_rate", "affine", "affine"),
-    (
-        "DSC sec. 4.2 errors on two sets",
-        "minimize error_rate + 0.3 * fp.on(audit)",
-        "affine",
-        None,
-    ),
+    ("DSC sec. 4.2 errors on two sets", "minimize error_rate + 0.3 * fp.on(audit)", "affine", None),
     ("DSC Neyman-Pearson", "minimize false_negative_rate", "affine", None),
     # BBS: examples and sections 6.1 to 6.4
     ("BBS ex. 1 G-mean", "minimize 1 - sqrt(recall * specificity)", "convex", None),
-    ("BBS ex. 1 G-mean, in the table", "minimize 1 - g_mean", "convex", None),
-    ("BBS F-measure", "maximize f1", "fractional", None),
     ("BBS sec. 6.2 macro F over groups", "maximize f1.mean(sex)", "sum of ratios", None),
-    (
-        "BBS precision at recall: the constrained form",
-        "maximize precision",
-        "fractional",
-        None,
-    ),
     # FOFO: sections 3 and 5
-    ("FOFO F1", "maximize f1", "fractional", None),
-    ("FOFO F-beta", "maximize fbeta(2)", "fractional", None),
     ("FOFO Jaccard", "maximize jaccard", "fractional", None),
-]
+]  # fmt: skip
 
 # (source, constraint, shape with two classes, with five, whether it is rows)
 CONSTRAINTS = [
@@ -102,100 +66,49 @@ CONSTRAINTS = [
     ("CMA Table 1 precision", "precision >= 0.5", "fractional", None, True),
     ("CMA Table 1 class precision", "precision(label=b) >= 0.1", None, "fractional", True),
     ("CMA Table 1 quantification", "prior_divergence <= 0.5", "convex", "convex", False),
-    (
-        "CMA ex. 6 given distribution",
-        "prior_divergence({a: 0.2, b: 0.2, c: 0.2, d: 0.2, e: 0.2}) <= 0.5",
-        None,
-        "convex",
-        False,
-    ),
-    (
-        "CMA Table 1 coverage",
-        "maximum(abs(predicted_rate(label=a) - 0.3), abs(predicted_rate(label=b) - 0.2)) <= 0.1",
-        None,
-        "convex",
-        True,
-    ),
-    (
-        "CMA sec. 8.1 coverage matches priors",
-        "abs(predicted_rate - prior).max() <= 0.01",
-        "convex",
-        "convex",
-        True,
-    ),
-    (
-        "CMA Table 1 demographic parity",
-        "predicted_rate.deviation(sex).max() <= 0.05",
-        "convex",
-        "convex",
-        True,
-    ),
+    ("CMA ex. 6 given distribution",
+     "prior_divergence({a: 0.2, b: 0.2, c: 0.2, d: 0.2, e: 0.2}) <= 0.5", None, "convex", False),
+    ("CMA Table 1 coverage",
+     "maximum(abs(predicted_rate(label=a) - 0.3), abs(predicted_rate(label=b) - 0.2)) <= 0.1",
+     None, "convex", True),
+    ("CMA sec. 8.1 coverage matches priors", "abs(predicted_rate - prior).max() <= 0.01",
+     "convex", "convex", True),
+    ("CMA Table 1 demographic parity", "predicted_rate.deviation(sex).max() <= 0.05", "convex",
+     "convex", True),
     ("CMA Table 1 equal opportunity", "recall.deviation(sex) <= 0.05", "convex", None, True),
-    (
-        "CMA Table 1 equalized odds, two classes",
-        "maximum(recall.deviation(sex), false_positive_rate.deviation(sex)) <= 0.05",
-        "convex",
-        None,
-        True,
-    ),
-    (
-        "CMA Table 1 equalized odds, one entry",
-        "(confusion_rate(a, b) / prior(label=a)).deviation(sex) <= 0.05",
-        None,
-        "convex",
-        True,
-    ),
+    ("CMA Table 1 equalized odds, two classes",
+     "maximum(recall.deviation(sex), false_positive_rate.deviation(sex)) <= 0.05", "convex", None,
+     True),
+    ("CMA Table 1 equalized odds, one entry",
+     "(confusion_rate(a, b) / prior(label=a)).deviation(sex) <= 0.05", None, "convex", True),
     ("CMA sec. 2.2 churn", "churn <= 0.1", "affine", "affine", True),
     ("CMA sec. 2.2 other data", "accuracy.on(audit) >= 0.5", "affine", None, True),
     ("CMA sec. 2.2 part of the ROC curve", "false_positive_rate <= 0.1", "affine", None, True),
     ("CMA Fig. 6", "tn - tp <= 0.3", "affine", None, True),
     # ERO: (2.2)
-    ("ERO FPOR", "precision >= 0.8", "fractional", None, True),
     ("ERO FROP", "recall >= 0.8", "affine", None, True),
     ("ERO B.6 F-beta as a floor", "fbeta(2) >= 0.5", "fractional", None, True),
     # DSC: section 1 and table 2
     ("DSC coverage", "predicted_rate.on(unlabelled) <= 0.1", "affine", None, True),
     ("DSC coverage, from below", "predicted_rate >= 0.2", "affine", None, True),
     ("DSC Table 2 true positives", "tp >= 0.1", "affine", None, True),
-    ("DSC Table 2 changes", "churn <= 0.05", "affine", "affine", True),
     ("DSC churn on unlabelled rows", "churn.on(unlabelled) <= 0.05", "affine", None, True),
     ("DSC stability", "churn.on(audit) <= 0.02", "affine", None, True),
-    (
-        "DSC fairness",
-        "predicted_rate.on(sex=F) >= 0.8 * predicted_rate.on(sex=M)",
-        "affine",
-        None,
-        True,
-    ),
-    (
-        "DSC fairness, four fifths of the best group",
-        "predicted_rate.ratio(sex) >= 0.8",
-        "quasiconcave",
-        None,
-        True,
-    ),
-    (
-        "DSC equal opportunity",
-        "recall.on(sex=F) >= 0.9 * recall.on(sex=M)",
-        "affine",
-        None,
-        True,
-    ),
+    ("DSC fairness", "predicted_rate.on(sex=F) >= 0.8 * predicted_rate.on(sex=M)", "affine", None,
+     True),
+    ("DSC fairness, four fifths of the best group", "predicted_rate.ratio(sex) >= 0.8",
+     "quasiconcave", None, True),
+    ("DSC equal opportunity", "recall.on(sex=F) >= 0.9 * recall.on(sex=M)", "affine", None, True),
     ("DSC difference of rates", "predicted_rate.difference(sex) <= 0.1", "convex", None, True),
-    ("DSC egregious examples", "accuracy.on(audit) >= 1", "affine", None, True),
     ("DSC egregious positives", "recall.on(audit) >= 0.9", "affine", None, True),
     ("DSC recall by country", "recall.on(country=IN) >= 0.8", "affine", None, True),
-    ("DSC recall as deployed", "recall >= recall.baseline()", "affine", None, True),
-    ("DSC recall near deployed", "recall >= recall.baseline() - 0.01", "affine", None, True),
     ("DSC wins over losses", "win_loss_ratio >= 2", "fractional", "fractional", True),
     ("DSC wins among changes", "win_change_ratio >= 0.6", "fractional", "fractional", True),
     ("DSC wins, as a line", "wins >= 2 * losses", "affine", "affine", True),
-    ("DSC precision", "precision >= 0.9", "fractional", None, True),
     ("DSC F1", "f1 >= 0.5", "fractional", None, True),
     # BBS
-    ("BBS precision at recall", "recall >= 0.9", "affine", None, True),
     ("BBS equal odds", "recall.difference(sex) <= 0.1", "convex", None, True),
-]
+]  # fmt: skip
 
 DATA = {"two classes": (BINARY_DATA, BINARY_COUNTS), "five classes": (FIVE_DATA, FIVE_COUNTS)}
 
@@ -235,52 +148,28 @@ def test_constraints(data, text, shape, linear):
 
 # What the papers name and the language refuses, with the way out that the message names.
 REFUSED = [
-    ("CMA class metric without class", "maximize precision", "five classes", "label="),
-    ("CMA micro F1 without default", "maximize micro_f1", None, r"micro_f1\(default\)"),
-    ("ERO area under the curve", "maximize auprc", None, "maximize precision subject to recall"),
-    ("ERO average precision", "maximize average_precision", None, "score of the ranking"),
-    ("ERO F-beta without beta", "maximize fbeta", None, r"fbeta\(beta\)"),
-    ("BBS break-even point", "maximize prbep", None, "subject to recall >= 0.8"),
-    ("BBS precision at k", "maximize precision_at_k", None, "best k of N rows"),
-    (
-        "BBS break-even point as an equation",
-        "maximize precision subject to precision == recall",
-        None,
-        r"write abs\(x - c\) <= tolerance",
-    ),
-    (
-        "DSC recall on unlabelled rows",
-        "maximize accuracy subject to recall.on(unlabelled) >= 0.5",
-        "two classes",
-        "predicted_rate, churn",
-    ),
-    (
-        "DSC ratio of groups by max and min",
-        "maximize accuracy subject to min(recall, precision) >= 0.8",
-        None,
-        r"write minimum\(a, b\), or x\.min\(\)",
-    ),
-    ("DSC strict bound", "maximize accuracy subject to churn < 0.1", None, ">= or <="),
-    ("CMA power in Q-mean", "minimize (1 - recall)**2", None, "operators are"),
-    (
-        "CMA equality to the priors",
-        "maximize accuracy subject to predicted_rate == prior",
-        None,
-        r"abs\(x - c\)",
-    ),
-    (
-        "ERO a precision above one",
-        "maximize recall subject to precision >= 80",
-        "two classes",
-        "outside the range",
-    ),
-]
+    # CMA
+    ("maximize precision", "five classes", "label="),
+    ("maximize micro_f1", None, r"micro_f1\(default\)"),
+    ("minimize (1 - recall)**2", None, "operators are"),
+    ("maximize accuracy subject to predicted_rate == prior", None, r"abs\(x - c\)"),
+    # ERO
+    ("maximize auprc", None, "maximize precision subject to recall"),
+    ("maximize average_precision", None, "score of the ranking"),
+    ("maximize recall subject to precision >= 80", "two classes", "outside the range"),
+    # BBS
+    ("maximize prbep", None, "subject to recall >= 0.8"),
+    ("maximize precision subject to precision == recall", None, r"write abs\(x - c\) <= tolerance"),
+    # DSC
+    ("maximize accuracy subject to recall.on(unlabelled) >= 0.5", "two classes",
+     "predicted_rate, churn"),
+    ("maximize accuracy subject to min(recall, precision) >= 0.8", None,
+     r"write minimum\(a, b\), or x\.min\(\)"),
+    ("maximize accuracy subject to churn < 0.1", None, ">= or <="),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "data", "message"),
-    [pytest.param(text, data, message, id=tag) for tag, text, data, message in REFUSED],
-)
+@over("text, data, message", REFUSED)
 def test_refusals_name_the_way_out(text, data, message):
     def use():
         goal = Goal.parse(text)

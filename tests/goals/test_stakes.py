@@ -5,47 +5,32 @@ import pytest
 from setpoint import Goal, GoalError, maximize, minimize
 from setpoint.errors import GoalSyntaxError, InputTypeError
 from setpoint.goals import (
-    TABLE,
     LinearForm,
     as_goal,
     at_most,
     constraint_in_words,
     goal_in_words,
     in_words,
-    why_unknown,
 )
-from setpoint.metrics import (
-    accuracy,
-    confusion_rate,
-    cost,
-    deferral_rate,
-    f1,
-    precision,
-    profit,
-    recall,
-    value,
-)
+from setpoint.metrics import *
 from setpoint.program import range_of
 from thinning import over
 
 
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
-        ("profit(tp = amount - 5, fp = -5)", "profit(tp=amount - 5, fp=-5)"),
-        ('PROFIT(fp=-5, tp="amount - 5")', "profit(tp=amount - 5, fp=-5)"),
-        ("profit(tp=75% * line, label=a).on(g=1)", 'profit(tp=0.75 * line, label="a").on(g=1)'),
-        ('profit(defer=-2, tp="credit line" * 2)', 'profit(tp=2 * "credit line", defer=-2)'),
-        ('value({(a, b): "x - 5"})', 'value({("a", "b"): x - 5})'),
-        ("cost({(a, b): 2 * x, (a, defer): 1})", 'cost({("a", "b"): 2 * x, ("a", "defer"): 1})'),
-        ("recall.weighted(amount)", 'recall.weighted("amount")'),
-        ("recall.decided.weighted(w).on(s=F)", 'recall.on(s="F").weighted("w").decided'),
-        ("accuracy.decided.decided", "accuracy.decided"),
-        ("(recall - f1).decided", "recall.decided - f1.decided"),
-        ("cost({(a, b): 1}).weighted(w)", 'cost({("a", "b"): 1}).weighted("w")'),
-        ("prior_divergence.decided", "prior_divergence.decided"),
-    ],
-)
+@over("text, canonical", [
+    ("profit(tp = amount - 5, fp = -5)", "profit(tp=amount - 5, fp=-5)"),
+    ('PROFIT(fp=-5, tp="amount - 5")', "profit(tp=amount - 5, fp=-5)"),
+    ("profit(tp=75% * line, label=a).on(g=1)", 'profit(tp=0.75 * line, label="a").on(g=1)'),
+    ('profit(defer=-2, tp="credit line" * 2)', 'profit(tp=2 * "credit line", defer=-2)'),
+    ('value({(a, b): "x - 5"})', 'value({("a", "b"): x - 5})'),
+    ("cost({(a, b): 2 * x, (a, defer): 1})", 'cost({("a", "b"): 2 * x, ("a", "defer"): 1})'),
+    ("recall.weighted(amount)", 'recall.weighted("amount")'),
+    ("recall.decided.weighted(w).on(s=F)", 'recall.on(s="F").weighted("w").decided'),
+    ("accuracy.decided.decided", "accuracy.decided"),
+    ("(recall - f1).decided", "recall.decided - f1.decided"),
+    ("cost({(a, b): 1}).weighted(w)", 'cost({("a", "b"): 1}).weighted("w")'),
+    ("prior_divergence.decided", "prior_divergence.decided"),
+])  # fmt: skip
 def test_what_is_read(text, canonical):
     goal = Goal.parse(f"minimize {text}")
     assert str(goal.objective) == canonical
@@ -53,10 +38,14 @@ def test_what_is_read(text, canonical):
 
 
 def test_python_and_text_say_the_same():
-    assert (
-        profit(tp="amount - 5", fp=-5)
-        == Goal.parse("maximize profit(tp=amount-5, fp=-5)").objective
-    )
+    written = Goal.parse("maximize profit(tp=amount-5, fp=-5)").objective
+    assert profit(fp=-5, tp="amount - 5") == written
+    assert written.params == (
+        ("tp", LinearForm((("amount", 1.0),), -5.0)), ("fp", LinearForm((), -5.0)),
+    )  # fmt: skip
+    ((name, pairs),) = value({("a", "b"): "x", ("a", "a"): "5"}).params
+    assert name == "values"
+    assert pairs == ((("a", "a"), 5.0), (("a", "b"), LinearForm((("x", 1.0),))))
     assert value({("a", "b"): LinearForm.of("x")}) == value({("a", "b"): "x"})
     assert cost({("a", "b"): "2 + 1"}) == cost({("a", "b"): 3})
     assert as_goal(profit(tp=1)) == maximize(profit(tp=1))
@@ -64,68 +53,48 @@ def test_python_and_text_say_the_same():
         as_goal(deferral_rate)
 
 
-def test_parameters_are_stored_as_forms():
-    assert profit(fp=-5, tp="a").params == (
-        ("tp", LinearForm((("a", 1.0),))), ("fp", LinearForm((), -5.0)),
-    )  # fmt: skip
-    ((name, pairs),) = value({("a", "b"): "x", ("a", "a"): "5"}).params
-    assert name == "values"
-    assert pairs == ((("a", "a"), 5.0), (("a", "b"), LinearForm((("x", 1.0),))))
-
-
-@over(
-    ("build", "words"),
-    [
-        (profit, "takes any of `tp`, `fp`, `fn`, `tn`, `defer` by name"),
-        (lambda: profit(5), "by name, .* got 5 without one"),
-        (lambda: profit(tpp=5), "got the argument `tpp`"),
-        (lambda: profit(tp="a * b"), "`tp` of profit .* a product of columns is not linear"),
-        (lambda: profit(fn=float("nan")), "`fn` of profit must hold finite numbers, got nan"),
-        (lambda: cost({("a", "b"): "1 / a"}), r"entry of `?costs`? for \('a', 'b'\)"),
-        (lambda: value({}), "values is a dict"),
-        (lambda: value(a=1), "write value"),
-        (lambda: value({("defer", "a"): 1}), "never a true class"),
-        (lambda: recall.weighted("a").weighted("b"), "already weighted by 'a'"),
-        (lambda: profit(tp="a").weighted("b"), "cannot be weighted by 'b' too"),
-        (lambda: value({("a", "b"): 1}).weighted("b"), "cannot be weighted"),
-        (lambda: (recall + profit(tp=1)).weighted("b"), "cannot be weighted"),
-        (lambda: deferral_rate.decided, "no row that is decided is deferred"),
-        (lambda: profit(defer=-1).decided, "about rows that are not decided"),
-        (lambda: cost({("a", "defer"): 1}).decided, "about rows that are not decided"),
-        (lambda: at_most(3), "at_most needs `per`"),
-        (lambda: at_most(0, per=3), "`n` of at_most must be above 0"),
-        (lambda: at_most(2, per=float("inf")), "`per` of at_most must be above 0 and finite"),
-        (lambda: at_most(4, per=3), "`n` of at_most must be at most `per`"),
-    ],
-)
+@over("build, words", [
+    (profit, "takes any of `tp`, `fp`, `fn`, `tn`, `defer` by name"),
+    (lambda: profit(5), "by name, .* got 5 without one"),
+    (lambda: profit(tpp=5), "got the argument `tpp`"),
+    (lambda: profit(tp="a * b"), "`tp` of profit .* a product of columns is not linear"),
+    (lambda: profit(fn=float("nan")), "`fn` of profit must hold finite numbers, got nan"),
+    (lambda: cost({("a", "b"): "1 / a"}), r"entry of `?costs`? for \('a', 'b'\)"),
+    (lambda: value({}), "values is a dict"), (lambda: value(a=1), "write value"),
+    (lambda: value({("defer", "a"): 1}), "never a true class"),
+    (lambda: recall.weighted("a").weighted("b"), "already weighted by 'a'"),
+    (lambda: profit(tp="a").weighted("b"), "cannot be weighted by 'b' too"),
+    (lambda: value({("a", "b"): 1}).weighted("b"), "cannot be weighted"),
+    (lambda: (recall + profit(tp=1)).weighted("b"), "cannot be weighted"),
+    (lambda: deferral_rate.decided, "no row that is decided is deferred"),
+    (lambda: profit(defer=-1).decided, "about rows that are not decided"),
+    (lambda: cost({("a", "defer"): 1}).decided, "about rows that are not decided"),
+    (lambda: at_most(3), "at_most needs `per`"),
+    (lambda: at_most(0, per=3), "`n` of at_most must be above 0"),
+    (lambda: at_most(2, per=float("inf")), "`per` of at_most must be above 0 and finite"),
+    (lambda: at_most(4, per=3), "`n` of at_most must be at most `per`"),
+])  # fmt: skip
 def test_what_is_refused(build, words):
     with pytest.raises(GoalError, match=words):
         build()
 
 
-@pytest.mark.parametrize("name", [3, None, "", ["a"]])
+@over("name", [3, None, "", ["a"]])
 def test_a_weight_is_the_name_of_a_column(name):
     with pytest.raises(InputTypeError, match=r"\.weighted takes the name of one column"):
         recall.weighted(name)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("recall.decided()", "'.decided' is not called"),
-        ("recall.decide", "did you mean 'decided'"),
-        ("recall.weighted()", "name of one column"),
-        ("recall.weighted(a, b)", "name of one column"),
-        ("recall.weighted(3)", "name of one column"),
-        ("profit", r"as in profit\(tp="),
-        ("profit(tp=a * b)", "not linear, at|not linear: .* at character 20"),
-        ("profit(tp=f(2))", "has no meaning here"),
-        ("at_most(2, per=3)", "a constraint of its own"),
-        ("recall s.t. at_most(2, per=3) <= 1", "a constraint of its own"),
-        ("recall s.t. at_most(-2, per=3)", "must be above 0"),
-        ("recall s.t. at_most(a, per=3)", "must be a number of rows"),
-    ],
-)
+@over("text, words", [
+    ("recall.decided()", "'.decided' is not called"), ("recall.decide", "did you mean 'decided'"),
+    ("recall.weighted()", "name of one column"), ("recall.weighted(a, b)", "name of one column"),
+    ("recall.weighted(3)", "name of one column"), ("profit", r"as in profit\(tp="),
+    ("profit(tp=a * b)", "not linear, at|not linear: .* at character 20"),
+    ("profit(tp=f(2))", "has no meaning here"), ("at_most(2, per=3)", "a constraint of its own"),
+    ("recall s.t. at_most(2, per=3) <= 1", "a constraint of its own"),
+    ("recall s.t. at_most(-2, per=3)", "must be above 0"),
+    ("recall s.t. at_most(a, per=3)", "must be a number of rows"),
+])  # fmt: skip
 def test_texts_that_are_refused(text, words):
     with pytest.raises(GoalSyntaxError, match=words):
         Goal.parse(f"maximize {text}")
@@ -143,19 +112,11 @@ def test_a_capacity_is_a_bound_on_the_predicted_rate():
     assert at_most(200, per=10_000) == Goal.parse(canonical.split(" with")[0]).constraints[0]
 
 
-@pytest.mark.parametrize(
-    ("metric", "defers"),
-    [
-        (recall, False),
-        (deferral_rate, True),
-        (accuracy.decided, True),
-        (f1.on(s=1).decided, True),
-        (profit(tp=1), False),
-        (profit(defer=0), True),
-        (cost({("a", "defer"): "x"}), True),
-        (confusion_rate("a", "defer"), True),
-    ],
-)
+@over("metric, defers", [
+    (recall, False), (deferral_rate, True), (accuracy.decided, True), (f1.on(s=1).decided, True),
+    (profit(tp=1), False), (profit(defer=0), True), (cost({("a", "defer"): "x"}), True),
+    (confusion_rate("a", "defer"), True),
+])  # fmt: skip
 def test_goals_that_defer(metric, defers):
     assert minimize(metric).defers is defers
     assert maximize(recall).subject_to(0.5 * metric.max("g") <= 0.5).defers is defers
@@ -187,37 +148,17 @@ def test_ranges():
         assert range_of(x) == (0.0, 1.0)
 
 
-def test_words():
-    assert in_words(profit(tp="a", label="fraud")) == "profit per row of fraud"
-    assert in_words(recall.weighted("amount").on(g=1)) == "recall weighted by amount (g = 1)"
-    assert (
-        in_words(precision.weighted("w").decided) == "precision weighted by w of the rows decided"
-    )
-    goal = minimize(deferral_rate).subject_to(accuracy.decided >= 0.98)
-    assert goal_in_words(goal) == (
-        "Defer as few rows as possible (share of rows deferred as low as it goes), with accuracy "
-        "of the rows decided at least 0.98"
-    )
-    assert constraint_in_words(recall.weighted("amount") >= 0.5) == (
-        "recall weighted by amount at least 0.5"
-    )
-    assert goal_in_words(maximize(profit(tp="a"))).startswith("Earn as much as possible (profit")
-    assert goal_in_words(maximize(recall.weighted("a"))) == (
-        "Make recall weighted by a as high as possible"
-    )
-    assert (TABLE["profit"].better, TABLE["value"].better) == ("higher", "higher")
-
-
-@pytest.mark.parametrize(
-    ("word", "hint"),
-    [
-        ("money", "profit(tp=amount - 5, fp=-5)"),
-        ("abstain", "minimize deferral_rate"),
-        ("reject", "minimize deferral_rate"),
-        ("coverage", "1 - deferral_rate"),
-        ("capacity", "at_most(200, per=10_000)"),
-        ("budget", "at_most(200, per=10_000)"),
-    ],
-)
-def test_hints_lead_to_the_words(word, hint):
-    assert hint in why_unknown(word)
+@over("said, words", [
+    (in_words(profit(tp="a", label="fraud")), "profit per row of fraud"),
+    (in_words(recall.weighted("amount").on(g=1)), "recall weighted by amount (g = 1)"),
+    (in_words(precision.weighted("w").decided), "precision weighted by w of the rows decided"),
+    (goal_in_words(minimize(deferral_rate).subject_to(accuracy.decided >= 0.98)),
+     "Defer as few rows as possible (share of rows deferred as low as it goes), with accuracy "
+     "of the rows decided at least 0.98"),
+    (constraint_in_words(recall.weighted("a") >= 0.5), "recall weighted by a at least 0.5"),
+    (goal_in_words(maximize(profit(tp="a")))[:32], "Earn as much as possible (profit"),
+    (goal_in_words(maximize(recall.weighted("a"))),
+     "Make recall weighted by a as high as possible"),
+])  # fmt: skip
+def test_words(said, words):
+    assert said == words

@@ -17,20 +17,24 @@ from thinning import over
 
 TABLE = [[[900, 50], [19, 81], [0, 0]]]
 HERE = confusion(ONE, TABLE)
-RATES = {
-    "recall": (81, 100),
-    "specificity": (900, 950),
-    "accuracy": (981, 1050),
-    "precision": (81, 131),
-    "negative_predictive_value": (900, 919),
-    "jaccard": (81, 150),
-    "predicted_rate": (131, 1050),
-    "prior": (100, 1050),
-    "tp": (81, 1050),
-}
+# Hits, rows, and what the limits of a share become.
+SHARES = [
+    ("recall", 81, 100, lambda x: x), ("specificity", 900, 950, lambda x: x),
+    ("accuracy", 981, 1050, lambda x: x), ("precision", 81, 131, lambda x: x),
+    ("negative_predictive_value", 900, 919, lambda x: x), ("jaccard", 81, 150, lambda x: x),
+    ("predicted_rate", 131, 1050, lambda x: x), ("prior", 100, 1050, lambda x: x),
+    ("tp", 81, 1050, lambda x: x), ("f1", 81, 150, lambda x: 2 * x / (1 + x)),
+    ("1 - precision", 81, 131, lambda x: 1 - x),
+    ("0.5 - 2 * precision", 81, 131, lambda x: 0.5 - 2 * x),
+    ("log(precision)", 81, 131, math.log), ("sqrt(precision)", 81, 131, math.sqrt),
+    ("tp / fp", 81, 131, lambda x: x / (1 - x)),
+    ("0.3 - sqrt(recall)", 81, 100, lambda x: 0.3 - x**0.5),
+    ("abs(precision - 0.7)", 81, 131, lambda x: max(0, 0.7 - x)),
+]  # fmt: skip
 SMOOTH = ["g_mean", "h_mean", "mcc", "fbeta(2)", "balanced_accuracy", "recall * precision",
           "recall + precision", "recall / specificity", "predicted_rate - prior"]  # fmt: skip
-GROUPS = ["difference", "ratio", "min", "max", "deviation", "mean", "geometric_mean"]
+STRATA, OF_THREE = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
+THREE = confusion(STRATA, np.round(OF_THREE * 900))
 
 
 def rows_of(confusion):
@@ -40,39 +44,33 @@ def rows_of(confusion):
     )
 
 
+def inside(text, where):
+    """The interval, which holds the value."""
+    (bound,), counted = bind_counted([expression(text)], where)
+    found = of(text, where)
+    assert found.low <= counted.value(bound) <= found.high, text
+    return found
+
+
 def of(text, where=HERE, level=0.95):
     return interval(expression(text), where, level)
 
 
-@pytest.mark.parametrize("text", RATES)
-def test_proportions_get_exact_limits(text):
+@over("text, hits, n, of_share", SHARES)
+def test_functions_of_a_share_get_its_exact_limits(text, hits, n, of_share):
     low, high, kind = of(text)
     assert kind == "clopper-pearson"
-    assert (low, high) == pytest.approx(clopper_pearson(*RATES[text]), abs=1e-12)
-
-
-def test_monotone_functions_map_the_limits():
-    low, high = clopper_pearson(81, 150)  # Jaccard
-    assert of("f1")[:2] == pytest.approx((2 * low / (1 + low), 2 * high / (1 + high)), abs=1e-12)
-    low, high = clopper_pearson(81, 131)
-    assert of("1 - precision")[:2] == pytest.approx((1 - high, 1 - low), abs=1e-12)
-    assert of("0.5 - 2 * precision")[:2] == pytest.approx((0.5 - 2 * high, 0.5 - 2 * low))
-    assert of("log(precision)")[:2] == pytest.approx((math.log(low), math.log(high)))
-    assert of("sqrt(precision)")[:2] == pytest.approx((math.sqrt(low), math.sqrt(high)))
-    assert of("tp / fp")[:2] == pytest.approx((low / (1 - low), high / (1 - high)))
-    assert of("abs(precision - 0.7)")[:2] == pytest.approx((max(0, 0.7 - high), 0.7 - low))
-    low, high = clopper_pearson(81, 100)
-    assert of("0.3 - sqrt(recall)")[:2] == pytest.approx((0.3 - high**0.5, 0.3 - low**0.5))
+    wanted = sorted(map(of_share, clopper_pearson(hits, n)))
+    assert (low, high) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_weights_count_as_effective_rows():
-    weight = np.array([2.0, 2.0, 2.0, 1.0, 1.0])
+    # Weights 2, 2, 2, 1, 1, of which the last two are missed: near the limits of 64/14 rows.
     counts = np.array([[[0.0, 0.0], [2.0, 6.0], [0.0, 0.0]]])
     squares = np.array([[[0.0, 0.0], [2.0, 12.0], [0.0, 0.0]]])
     low, high, _ = of("recall", confusion(ONE, counts, squares, np.array([[0, 5, 0]])))
-    assert weight.sum() ** 2 / (weight**2).sum() == pytest.approx(64 / 14)
-    # The two mean weights differ, so the interval is near that of 64/14 rows, not on it.
     assert (low, high) == pytest.approx(clopper_pearson(0.75 * 64 / 14, 64 / 14), abs=0.05)
+    # A weight of three for all is none, and not three rows.
     same = confusion(ONE, counts, 3 * counts, np.array([[0, 3, 0]]))
     assert of("recall", same)[:2] == pytest.approx(clopper_pearson(2, 8 / 3), abs=1e-12)
 
@@ -93,42 +91,39 @@ def test_difference_of_two_groups_is_newcombes_on_exact_limits():
 
 
 def test_difference_of_groups_is_the_widest_of_its_pairs():
-    strata, shares = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
-    where = confusion(strata, np.round(shares * 900))
-    low, high, _ = of("recall.difference(g)", where)
-    hits = where.counts[:, 1, 1]
-    n = where.counts[:, 1].sum(axis=1)
+    low, high, kind = of("recall.difference(g)", THREE)
+    hits, n = THREE.counts[:, 1, 1], THREE.counts[:, 1].sum(axis=1)
     ends = np.array([clopper_pearson(h, m) for h, m in zip(hits, n, strict=True)]).T
     upper = -difference_above(hits / n, *ends, np.eye(3)).T
     assert high == pytest.approx(upper[~np.eye(3, dtype=bool)].max(), abs=1e-12)
     assert 0 < low < hits.max() / n.max() - (hits / n).min()
+    # What is around it passes its limits on.
+    assert of("1 - recall.difference(g)", THREE) == pytest.approx((1 - high, 1 - low, kind))
 
 
-@pytest.mark.parametrize("text", SMOOTH)
+@over("text", SMOOTH)
 def test_smooth_functions_get_delta(text):
-    low, high, kind = of(text)
     (bound,), counted = bind_counted([expression(text)], HERE)
+    low, high, kind = of(text)
     assert kind == "delta"
     assert low < counted.value(bound) < high
     # On many rows it is the plain delta interval.
     many = confusion(ONE, np.array(TABLE) * 1e6)
     value, slope = influence(expression(text), rows_of(many), many.counts)
     error = 1.96 * math.sqrt((many.products[0, 0] * slope**2).sum())
-    low, high, _ = of(text, many)
-    assert (low, high) == pytest.approx((value - error, value + error), abs=0.02 * error)
+    found = of(text, many)[:2]
+    assert found == pytest.approx((value - error, value + error), abs=0.02 * error)
 
 
-@pytest.mark.parametrize("text", [*SMOOTH, "f1", "recall.mean(g)", "f1.geometric_mean(g)"])
+@over("text", [*SMOOTH, "f1", "recall.mean(g)", "f1.geometric_mean(g)"])
 def test_influence_is_that_of_the_program(text):
-    strata, shares = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
-    where = confusion(strata, np.round(shares * 900))
-    (bound,), counted = bind_counted([expression(text)], where)
+    (bound,), counted = bind_counted([expression(text)], THREE)
     profiles = counted.profiles(bound.features)
     units = profiles.units
     value, slope = influence_of(bound, profiles.weights, units.counts.ravel(), counted.v)
-    expected, every = influence(expression(text), rows_of(where), where.counts)
+    expected, every = influence(expression(text), rows_of(THREE), THREE.counts)
     assert value == pytest.approx(expected, abs=1e-12)
-    wanted = (where.products[0, 0] * every**2).sum()
+    wanted = (THREE.products[0, 0] * every**2).sum()
     assert units.products[0, 0] @ slope**2 == pytest.approx(wanted, rel=1e-9)
 
 
@@ -150,89 +145,52 @@ def test_paired_comparison_sees_the_pairing():
     [[[50, 0], [0, 20], [0, 0]]], [[[50, 0], [20, 0], [0, 0]]],
     [[[0, 50], [0, 20], [0, 0]]], [[[0, 50], [20, 0], [0, 0]]],
 ])  # fmt: skip
-@pytest.mark.parametrize(
-    "text", [*RATES, *SMOOTH, "f1", "macro_f1", "recall.difference()", "recall.ratio()"]
-)
-def test_nobody_is_certain_at_the_edges(text, table):
-    where = confusion(ONE, table)
-    (bound,), counted = bind_counted([expression(text)], where)
-    low, high, _ = of(text, where)
-    assert low <= counted.value(bound) <= high
-    assert high - low > 0.01
+def test_nothing_is_certain_at_the_edges(table):
+    shares = [text for text, *_ in SHARES[:10]]
+    for text in [*shares, *SMOOTH, "macro_f1", "recall.difference()", "recall.ratio()"]:
+        low, high, _ = inside(text, confusion(ONE, table))
+        assert high - low > 0.01, text
 
 
-@pytest.mark.parametrize("kind", GROUPS)
 @over("inner", ["recall", "precision", "f1", "g_mean", "predicted_rate"])
-def test_groups(inner, kind):
+@over("kind, wanted", [
+    ("difference", "pairs"), ("ratio", "pairs"), ("min", "groups"), ("max", "groups"),
+    ("deviation", "groups"), ("mean", "delta"), ("geometric_mean", "delta"),
+])  # fmt: skip
+def test_groups(inner, kind, wanted):
     strata, shares = grouped(4, 0.4, [0.5, 0.6, 0.9, 0.9], 0.1)
-    where = confusion(strata, np.round(shares * 900))
-    text = f"{inner}.{kind}(g)"
-    (bound,), counted = bind_counted([expression(text)], where)
-    low, high, found = of(text, where)
-    assert low <= counted.value(bound) <= high
-    assert found == {"difference": "pairs", "ratio": "pairs", "min": "groups", "max": "groups",
-                     "deviation": "groups"}.get(kind, "delta")  # fmt: skip
+    assert inside(f"{inner}.{kind}(g)", confusion(strata, np.round(shares * 900))).kind == wanted
 
 
-@pytest.mark.parametrize("text", [
+@over("text", [
     "recall.difference(g) - f1", "recall.min(g) * precision", "1 - recall.difference(g)",
     "maximum(recall, 0.9)", "minimum(recall, precision)", "abs(recall.difference(g) - 0.1)",
     "recall.min(g) / recall.max(g)", "sqrt(recall.ratio(g))", "abs(predicted_rate - prior).max()",
     "predicted_rate.difference()", "precision.difference()", "recall.difference(g).max()",
 ])  # fmt: skip
 def test_every_combination_has_limits(text):
-    strata, shares = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
-    where = confusion(strata, np.round(shares * 900))
-    (bound,), counted = bind_counted([expression(text)], where)
-    low, high, _ = of(text, where)
-    assert low <= counted.value(bound) <= high
+    low, high, _ = inside(text, THREE)
     assert high - low < 1
-    wide = of(text, where, level=0.99)
+    wide = of(text, THREE, level=0.99)
     assert wide.low <= low + 1e-9
     assert wide.high >= high - 1e-9
 
 
-def test_nonsmooth_parts_pass_their_limits_on():
-    strata, shares = grouped(3, 0.4, [0.5, 0.6, 0.9], 0.1)
-    where = confusion(strata, np.round(shares * 900))
-    low, high, kind = of("recall.difference(g)", where)
-    assert of("1 - recall.difference(g)", where) == pytest.approx((1 - high, 1 - low, kind))
-
-
 @settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.floats(0.01, 100))
-def test_scale_of_weights_and_order_of_rows_do_not_matter(seed, factor):
-    rng = np.random.default_rng(seed)
-    n = 80
-    true, pred = rng.integers(0, 2, n), rng.integers(0, 2, n)
-    weight = rng.exponential(1, n)
-    true[:2] = 0, 1
+def test_scale_and_order_and_rows_of_weight_0_do_not_matter(seed, factor):
+    rng, n = np.random.default_rng(seed), 80
+    true, pred, weight = rng.integers(0, 2, n), rng.integers(0, 2, n), rng.exponential(1, n)
+    true[:2], weight[70:] = (0, 1), 0.0
 
     def ends(order, w):
-        rows = Rows.from_arrays(("no", "yes"), true[order], n, weight=w[order])
-        kept = pred[order][w[order] != 0]
-        return [of(t, rows.confusion(kept))[:2] for t in ("recall", "f1", "g_mean", "mcc")]
+        rows = Rows.from_arrays(("no", "yes"), true[order], len(order), weight=w[order])
+        found = rows.confusion(pred[order][w[order] != 0])
+        return [of(t, found)[:2] for t in ("recall", "f1", "g_mean", "mcc")]
 
-    plain = ends(np.arange(n), weight)
+    plain = ends(np.arange(70), weight)
     assert np.allclose(ends(rng.permutation(n), weight), plain, atol=1e-9)
     assert np.allclose(ends(np.arange(n), factor * weight), plain, atol=1e-9)
-
-
-def test_rows_of_weight_zero_do_not_matter():
-    true, pred = np.array([0, 1, 1, 0, 1]), np.array([0, 1, 0, 1, 1])
-    weight = np.array([1.0, 2.0, 1.0, 0.5, 0.0])
-    kept = weight > 0
-    rows = Rows.from_arrays((0, 1), true, 5, weight=weight)
-    fewer = Rows.from_arrays((0, 1), true[kept], 4, weight=weight[kept])
-    assert of("f1", rows.confusion(pred[kept])) == of("f1", fewer.confusion(pred[kept]))
-
-
-def test_a_weight_of_two_is_not_a_second_row():
-    counts = np.array([[[8.0, 2.0], [4.0, 6.0], [0.0, 0.0]]])
-    twice = of("recall", confusion(ONE, 2 * counts))
-    heavy = of("recall", confusion(ONE, 2 * counts, 4 * counts, counts.sum(axis=2)))
-    assert heavy[:2] == pytest.approx(of("recall", confusion(ONE, counts))[:2])
-    assert twice.high - twice.low < heavy.high - heavy.low
 
 
 def test_no_predicted_positives_leave_precision_open():
@@ -250,18 +208,18 @@ def test_a_class_that_is_never_predicted_hides_no_noise_of_the_others():
     assert found.high > (a + b + 1) / 3
 
 
-@pytest.mark.parametrize("n", [1, 3, 20, 100])
-@pytest.mark.parametrize("text", ["g_mean", "balanced_accuracy", "h_mean"])
-def test_a_perfect_record_of_both_classes(text, n):
+@over("n", [1, 3, 20, 100])
+def test_a_perfect_record_of_both_classes(n):
     where = confusion(ONE, [[[n, 0], [0, n], [0, 0]]])
-    low, high, _ = of(text, where, 0.9)
-    assert high == 1.0
     # If one class only makes errors, the chance of a perfect record is 5 % at this share.
     one = 0.05 ** (1 / n)
-    alone = {"g_mean": one**0.5, "balanced_accuracy": (1 + one) / 2, "h_mean": 2 * one / (1 + one)}
-    assert low < alone[text]
-    if n > 1:  # of one row each nothing is known
-        assert low > one
+    for text, alone in (
+        ("g_mean", one**0.5), ("balanced_accuracy", (1 + one) / 2), ("h_mean", 2 * one / (1 + one)),
+    ):  # fmt: skip
+        low, high, _ = of(text, where, 0.9)
+        assert high == 1.0
+        assert low < alone
+        assert low > one or n == 1  # of one row each nothing is known
 
 
 def test_many_classes_tell_the_same_with_and_without_profiles(monkeypatch):
