@@ -32,6 +32,12 @@ coverage: $(VENV)/.installed
 	$(TESTS) --cov --cov-report=json:build/coverage.json $(PYTEST_ARGS)
 	@$(BIN)/python tools/covered.py build/coverage.json
 
+# Which of 300 changes of the mathematics the tests notice: an hour.
+mutants: $(VENV)/.mutants
+	@mkdir -p build
+	$(TESTS) --record --cov --cov-context=test --cov-report= $(PYTEST_ARGS)
+	$(ONE_THREAD) $(BIN)/python tools/mutants.py
+
 # The lowest versions that pyproject.toml allows. River asks for a later SciPy than setpoint, torch
 # is left out for its size, so their tests skip themselves; warnings of old packages about others
 # are no errors here. pyparsing is none of ours: matplotlib's lowest warns with later ones.
@@ -105,6 +111,11 @@ $(VENV)/.installed: $(PINS) | $(BIN)/python
 	@echo "installing setpoint with everything its tests need (minutes the first time)"
 	@$(PIP) -e ".[dev]"
 	@touch $@ $(VENV)/.core
+
+$(VENV)/.mutants: $(VENV)/.installed
+	@echo "installing what changes the sources"
+	@$(PIP) -e ".[mutants]"
+	@touch $@
 
 $(VENV)/.docs: $(PINS) | $(BIN)/python
 	@echo "installing setpoint with what its documentation needs"
