@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from setpoint.search import Progress, TracePoint
+from thinning import over
 
 NOW = TracePoint(3, 0.5, float("inf"), 0.0, 1.0)
 LINE = "call    3 of 9  objective 0.50000  no bound  violation 0.0e+00  1.0 s"
@@ -16,10 +17,14 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize("made", [io.StringIO, Terminal])
-def test_the_last_line_ends_also_where_something_is_raised(monkeypatch, made):
+FIRST = "call    2 of 9  obj"
+
+
+@over("made, printed", [(io.StringIO, ""), (Terminal, f"\r\x1b[K{FIRST}\r\x1b[K")])
+def test_a_line_is_as_wide_as_the_terminal_and_the_last_one_stays(monkeypatch, made, printed):
+    """Whole, and also where something is raised; a file has nothing else."""
     monkeypatch.setattr(sys, "stderr", made())
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "20")
 
     def training():
         with Progress(most=9) as progress:
@@ -29,10 +34,7 @@ def test_the_last_line_ends_also_where_something_is_raised(monkeypatch, made):
 
     with pytest.raises(ZeroDivisionError):
         training()
-    printed = sys.stderr.getvalue()
-    assert printed.endswith(LINE + "\n")
-    assert printed.count("\n") == 1
-    assert ("call    2 of 9" in printed) == (made is Terminal)
+    assert sys.stderr.getvalue() == f"{printed}{LINE}\n"
 
 
 def test_a_line_that_was_not_asked_for(monkeypatch):
@@ -43,12 +45,3 @@ def test_a_line_that_was_not_asked_for(monkeypatch):
         pass
     assert LINE not in sys.stderr.getvalue()
     assert "\n" not in sys.stderr.getvalue()
-
-
-def test_a_line_is_as_wide_as_the_terminal_and_goes(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    monkeypatch.setenv("COLUMNS", "20")
-    with Progress(most=9) as progress:
-        progress(NOW)
-    printed = sys.stderr.getvalue()
-    assert printed == f"\r\x1b[K{LINE[:19]}\r\x1b[K{LINE}\n"
