@@ -32,75 +32,54 @@ GAINS = ValueAware(
     Argmax(np.round(np.sin(np.arange(24) ** 2).reshape(6, 4), 1), [0.0, 0.1, -0.1, 0.0]),
 )
 
+
+def mix(p, first, second):
+    return Mixture([(p, first), (1 - p, second)])
+
+
+def split(*rules):
+    return PerSegment(rules, SEX)
+
+
+SOME, ANY = ValueAware(["amount"], Argmax(np.eye(4)[:, :2])), Argmax([[1.0, 0.2], [0.0, 2.0]])
 # Every kind of rule, and every kind inside every other that takes it.
 RULES = {
-    "threshold": STEEP,
-    "everyone": Threshold(-INF),
-    "nobody": Threshold(INF, 2.0),
-    "soft": SOFT,
-    "soft beyond all": Threshold(1e308, 1.7e308),
-    "soft and narrow": Threshold(1e10, 1e-9),
+    "threshold": STEEP, "everyone": Threshold(-INF), "nobody": Threshold(INF, 2.0), "soft": SOFT,
+    "soft beyond all": Threshold(1e308, 1.7e308), "soft and narrow": Threshold(1e10, 1e-9),
     "mixture": TWO,
     "mixture that agrees": Mixture([(0.1, Threshold(t)) for t in np.arange(10) / 20]),
-    "mixture with everyone": Mixture([(0.4, Threshold(-INF)), (0.6, Threshold(0.5))]),
-    "mixture with soft": Mixture([(0.4, SOFT), (0.6, Threshold(0.55))]),
-    "by segment": PerSegment([Threshold(0.3), Threshold(0.6)], SEX),
+    "mixture with everyone": mix(0.4, Threshold(-INF), Threshold(0.5)),
+    "mixture with soft": mix(0.4, SOFT, Threshold(0.55)),
+    "by segment": split(Threshold(0.3), Threshold(0.6)),
     "by two columns": PerSegment([Threshold(0.3), Threshold(INF), TWO], PLACES),
-    "by segment, soft": PerSegment([SOFT, Mixture([(0.5, SOFT), (0.5, STEEP)])], SEX),
-    "mixture of segments": Mixture(
-        [(0.3, PerSegment([STEEP, TWO], SEX)), (0.7, PerSegment([TWO, Threshold(0.5)], SEX))]
-    ),
-    "mixture of soft segments": Mixture(
-        [(0.3, PerSegment([Mixture([(0.5, SOFT), (0.5, STEEP)]), TWO], SEX)), (0.7, STEEP)]
-    ),
-    "argmax": PREFER,
-    "weights": WEIGHED,
+    "by segment, soft": split(SOFT, mix(0.5, SOFT, STEEP)),
+    "mixture of segments": mix(0.3, split(STEEP, TWO), split(TWO, Threshold(0.5))),
+    "mixture of soft segments": mix(0.3, split(mix(0.5, SOFT, STEEP), TWO), STEEP),
+    "argmax": PREFER, "weights": WEIGHED,
     "nothing but offsets": Argmax(np.zeros((3, 3)), [0.0, 1.0, 1.0]),
     "wide": Argmax([[1.0, 2.0, 0.5], [2.0, 0.5, 1.0]]),
-    "one score": Argmax([[1.0, 2.0, -1.0]], [0.5, 0.0, 0.0]),
-    "by top": TOP,
-    "by segment, by top": PerSegment([TOP, WEIGHED], SEX),
-    "band": BAND,
-    "band that defers nobody": Band(0.4, 0.4),
-    "band that defers everyone": Band(-INF, INF),
-    "band that never says yes": Band(0.4, INF),
-    "band that never says no": Band(-INF, 0.6),
+    "one score": Argmax([[1.0, 2.0, -1.0]], [0.5, 0.0, 0.0]), "by top": TOP,
+    "by segment, by top": split(TOP, WEIGHED), "band": BAND,
+    "band that defers nobody": Band(0.4, 0.4), "band that defers everyone": Band(-INF, INF),
+    "band that never says yes": Band(0.4, INF), "band that never says no": Band(-INF, 0.6),
     "band that always says no": Band(INF, INF),
-    "bands by segment": PerSegment([BAND, Mixture([(0.5, BAND), (0.5, Band(0.4, 0.4))])], SEX),
+    "bands by segment": split(BAND, mix(0.5, BAND, Band(0.4, 0.4))),
     "mixture of bands": Mixture([(0.3, BAND), (0.2, Band(-INF, 0.5)), (0.5, Band(0.1, 0.6))]),
     "answers more than scores": Argmax([[1.0, 0.0, 0.7], [0.0, 2.0, 0.4]], [0.0, 0.0, 0.2]),
-    "value": GAIN,
-    "two values": GAINS,
-    "value by segment": PerSegment([GAIN, ValueAware(["amount"], Argmax(np.eye(4)[:, :2]))], SEX),
-    "mixture of values": Mixture(
-        [(0.3, GAINS), (0.7, ValueAware(GAINS.columns, Argmax(np.eye(6)[:, :4])))]
-    ),
-    "two classes, mixture of values": Mixture(
-        [(0.3, GAIN), (0.7, ValueAware(["amount"], Argmax(np.eye(4)[:, :2])))]
-    ),
+    "value": GAIN, "two values": GAINS, "value by segment": split(GAIN, SOME),
+    "mixture of values": mix(0.3, GAINS, ValueAware(GAINS.columns, Argmax(np.eye(6)[:, :4]))),
+    "two classes, mixture of values": mix(0.3, GAIN, SOME),
     "mixture of argmaxes": Mixture([(0.3, PREFER), (0.3, WEIGHED), (0.4, TOP)]),
-    "two classes": Mixture(
-        [(0.3, Argmax([[1.0, 0.2], [0.0, 2.0]])), (0.7, Argmax.weighted([1.0, 0.4]))]
+    "two classes": mix(0.3, ANY, Argmax.weighted([1.0, 0.4])),
+    "two classes, by top": mix(
+        0.3, PerSegment([Argmax.weighted([1, 3]), Argmax.weighted([3, 1])], by="top"), ANY
     ),
-    "two classes, by top": Mixture(
-        [
-            (0.3, PerSegment([Argmax.weighted([1, 3]), Argmax.weighted([3, 1])], by="top")),
-            (0.7, Argmax([[1.0, 0.2], [0.0, 2.0]])),
-        ]
+    "mixture that looks at segments at times": mix(0.4, PREFER, split(WEIGHED, TOP)),
+    "mixture of one that draws": Mixture([(1 - 2**-53, split(mix(0.5, PREFER, TOP), WEIGHED))]),
+    "draws inside draws": mix(
+        0.35, split(mix(0.2, PREFER, TOP), WEIGHED), split(mix(0.6, WEIGHED, TOP), PREFER)
     ),
-    "mixture that looks at segments at times": Mixture(
-        [(0.4, PREFER), (0.6, PerSegment([WEIGHED, TOP], SEX))]
-    ),
-    "mixture of one that draws": Mixture(
-        [(1 - 2**-53, PerSegment([Mixture([(0.5, PREFER), (0.5, TOP)]), WEIGHED], SEX))]
-    ),
-    "draws inside draws": Mixture(
-        [
-            (0.35, PerSegment([Mixture([(0.2, PREFER), (0.8, TOP)]), WEIGHED], SEX)),
-            (0.65, PerSegment([Mixture([(0.6, WEIGHED), (0.4, TOP)]), PREFER], SEX)),
-        ]
-    ),
-}
+}  # fmt: skip
 
 signs = st.text("aB'\"\\;-%ö /*`[]{}", max_size=4)
 values = {"text": signs, "number": st.integers(-3, 3) | st.floats(-3, 3), "bool": st.booleans()}

@@ -64,14 +64,10 @@ def test_an_infinite_weight_of_the_largest_numbers_warns_of_nothing():
     assert Argmax.weighted([1.0, 1.0]).margins([[-1.5e308, 1.5e308]]).tolist() == [np.inf]
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [
-        Threshold(0.5, width=0.1),
-        Mixture([(0.5, Threshold(0.4)), (0.5, Threshold(0.6))]),
-        PerSegment([Threshold(0.5), Threshold(0.5, width=0.1)], BY_SEX),
-    ],
-)
+@pytest.mark.parametrize("rule", [
+    Threshold(0.5, width=0.1), Mixture([(0.5, Threshold(0.4)), (0.5, Threshold(0.6))]),
+    PerSegment([Threshold(0.5), Threshold(0.5, width=0.1)], BY_SEX),
+])  # fmt: skip
 def test_a_rule_that_draws_has_no_order(rule):
     segments = np.zeros(2, dtype=int)
     for method in (rule.margins, rule.decide_without):

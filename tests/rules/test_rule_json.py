@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.goals import Other
-from setpoint.rules import Argmax, Mixture, PerSegment, Rule, RuleFormatError, Threshold
+from setpoint.rules import (
+    Argmax,
+    Band,
+    Mixture,
+    PerSegment,
+    Rule,
+    RuleFormatError,
+    Threshold,
+    ValueAware,
+)
 from setpoint.rules.codec import TYPES
 from thinning import over
 
@@ -31,54 +40,34 @@ def segments(value):
 
 
 def test_the_format_stays_as_it_is():
-    rule = Mixture([
-        (0.25, PerSegment([Threshold(0.1), Threshold(-math.inf)],
-                       [(("c", "IN"), ("s", True)), (("c", Other(("IN",))), ("s", 1.5))])),
-        (0.75, Threshold(math.inf, 0.5)),
-    ])  # fmt: skip
-    assert rule.to_dict() == {
-        "format": 2,
-        "rule": {
-            "type": "mixture",
-            "atoms": [
-                {
-                    "probability": 0.75,
-                    "rule": {"type": "threshold", "threshold": "inf", "width": 0.5},
-                },
-                {
-                    "probability": 0.25,
-                    "rule": {
-                        "type": "per_segment",
-                        "by": "segment",
-                        "segments": [
-                            [["c", "IN"], ["s", True]],
-                            [["c", {"other": ["IN"]}], ["s", 1.5]],
-                        ],
-                        "rules": [
-                            {"type": "threshold", "threshold": 0.1, "width": 0.0},
-                            {"type": "threshold", "threshold": "-inf", "width": 0.0},
-                        ],
-                    },
-                },
-            ],
-        },
-    }
-    assert Argmax(np.eye(2), [0, 1]).to_dict()["rule"] == {
-        "type": "argmax",
-        "G": [1.0, 1.0],
-        "offset": [0.0, 1.0],
-    }
-    assert Argmax([[1, 2], [0, 1]]).to_dict()["rule"] == {
-        "type": "argmax",
-        "G": [[1.0, 2.0], [0.0, 1.0]],
-        "offset": None,
-    }
-    assert PerSegment([Argmax(np.eye(2))] * 2, by="top").to_dict()["rule"]["by"] == "top"
+    by_place = PerSegment(
+        [Threshold(0.1), Threshold(-math.inf)],
+        [(("c", "IN"), ("s", True)), (("c", Other(("IN",))), ("s", 1.5))],
+    )
+    rule = Mixture([(0.25, by_place), (0.75, Threshold(math.inf, 0.5))])
+    hard, soft = (
+        {"type": "threshold", "threshold": t, "width": w} for t, w in ((0.1, 0.0), ("inf", 0.5))
+    )
+    segments = [[["c", "IN"], ["s", True]], [["c", {"other": ["IN"]}], ["s", 1.5]]]
+    rules = [hard, {"type": "threshold", "threshold": "-inf", "width": 0.0}]
+    placed = {"type": "per_segment", "by": "segment", "segments": segments, "rules": rules}
+    atoms = [{"probability": 0.75, "rule": soft}, {"probability": 0.25, "rule": placed}]
+    assert rule.to_dict() == {"format": 2, "rule": {"type": "mixture", "atoms": atoms}}
 
 
-def test_a_diagonal_is_read_in_full_too():
-    flat = Rule.from_json(document(ARGMAX.replace("[[1, 0], [0, 1]]", "[1, 1]")))
-    assert flat == Rule.from_json(document(ARGMAX)) == Argmax(np.eye(2))
+@over("rule, written", [
+    (Argmax(np.eye(2), [0, 1]), {"type": "argmax", "G": [1.0, 1.0], "offset": [0.0, 1.0]}),
+    (Argmax([[1, 2], [0, 1]]), {"type": "argmax", "G": [[1.0, 2.0], [0.0, 1.0]], "offset": None}),
+    (Band(-math.inf, 0.5), {"type": "band", "low": "-inf", "high": 0.5}),
+    (ValueAware(["x"], Argmax(np.eye(2))),
+     {"type": "value_aware", "columns": ["x"],
+      "rule": {"type": "argmax", "G": [1.0, 1.0], "offset": None}}),
+    (PerSegment([Argmax.weighted([1, 2])] * 2, by="top"),
+     {"type": "per_segment", "by": "top", "segments": [],
+      "rules": [{"type": "argmax", "G": [1.0, 2.0], "offset": None}] * 2}),
+])  # fmt: skip
+def test_the_format_of_every_kind_stays_as_it_is(rule, written):
+    assert rule.to_dict()["rule"] == written
 
 
 @given(st.floats(allow_nan=False))
@@ -87,41 +76,32 @@ def test_every_float_survives_to_the_last_bit(t):
     assert copy.threshold == t
 
 
-def test_values_keep_their_kind():
-    values = ["1", 1, 1.0, True]
-    for value in values:
-        read = Rule.from_json(PerSegment([Threshold(0.5)], [(("a", value),)]).to_json())
+def test_values_and_odd_text_keep_their_kind():
+    for value in ("1", 1, 1.0, True, "ü\ud800💡"):
+        rule = PerSegment([Threshold(0.5)], [(('a "b"\n\x00', value),)])
+        read = Rule.from_json(rule.to_json())
+        assert read == rule
         assert type(read.segments[0][0][1]) is type(value)
-
-
-def test_odd_text_survives():
-    rule = PerSegment([Threshold(0.5)], [(('a "b"\n\x00', "ü\ud800💡"),)])
-    assert Rule.from_json(rule.to_json()) == rule
-
-
-def test_whole_numbers_are_read_as_floats():
     rule = Rule.from_json(document('{"type": "threshold", "threshold": 1, "width": 0}'))
     assert rule == Threshold(1.0)
     assert type(rule.threshold) is float
+    # A diagonal is read in full too.
+    flat = Rule.from_json(document(ARGMAX.replace("[[1, 0], [0, 1]]", "[1, 1]")))
+    assert flat == Rule.from_json(document(ARGMAX)) == Argmax(np.eye(2))
 
 
 BAD = [
-    ("", "broken or cut off"),
-    ("nonsense", "broken or cut off"),
-    (document(HALF)[:-1], "broken or cut off"),
-    (document(HALF) + "x", "broken or cut off"),
+    ("", "broken or cut off"), ("nonsense", "broken or cut off"),
+    (document(HALF)[:-1], "broken or cut off"), (document(HALF) + "x", "broken or cut off"),
     ("[1]", r"the document: found \[1\] \(list\), allowed is an object"),
-    ("null", "the document: found None"),
-    ("{}", r"missing \['format', 'rule'\]"),
+    ("null", "the document: found None"), ("{}", r"missing \['format', 'rule'\]"),
     (f'{{"rule": {HALF}}}', r"missing \['format'\]"),
     (f'{{"format": 2, "rule": {HALF}, "goal": 1}}', r"unknown \['goal'\]"),
     (f'{{"format": 3, "rule": {HALF}}}', "found 3, written by a newer setpoint"),
     ('{"format": 3, "regel": 1}', "found 3, written by a newer setpoint"),
     (f'{{"format": 1, "rule": {HALF}}}', "found 1, written by an older .* find the rule again"),
-    (
-        '{"format": 1, "rule": {"type": "per_slot", "slots": [], "rules": []}}',
-        "found 1, written by",
-    ),
+    ('{"format": 1, "rule": {"type": "per_slot", "slots": [], "rules": []}}',
+     "found 1, written by"),
     ('{"format": 1, "rule": 7, "old": 3}', "found 1, written by an older setpoint"),
     (f'{{"format": 0, "rule": {HALF}}}', r"format: found 0 \(int\), allowed is 2"),
     (f'{{"format": 1.0, "rule": {HALF}}}', r"format: found 1.0 \(float\), allowed is 2"),
@@ -164,10 +144,8 @@ BAD = [
     (segments('{"other": [null]}'), r"rule.segments\[0\]\[0\].other: found None"),
     (segments("1").replace('["a", 1]', '["a"]'), r"allowed is a list \[column, value\]"),
     (segments("1").replace('"a"', "7"), r"allowed is a list \[column, value\]"),
-    (
-        segments("1").replace('[["a", 1]]', "[]"),
-        "rule: `segments`: a segment names at least one column",
-    ),
+    (segments("1").replace('[["a", 1]]', "[]"),
+     "rule: `segments`: a segment names at least one column"),
     (segments("1").replace('[["a", 1]]', '"a"'), r"rule.segments\[0\]: found 'a'"),
     (segments("1").replace('"segment"', '"group"'), "rule: `by` must be .*, got 'group'"),
     (segments("1").replace('"segment"', "[]"), r"rule: `by` must be 'segment' or 'top', got \[\]"),
@@ -176,18 +154,12 @@ BAD = [
     (document('{"type": "mixture", "atoms": []}'), "rule: `rules`: at least one"),
     (document('{"type": "mixture", "atoms": {}}'), "rule.atoms: found {}"),
     (document('{"type": "mixture", "atoms": [1]}'), r"rule.atoms\[0\]: found 1"),
-    (
-        document(f'{{"type": "mixture", "atoms": [{{"probability": 0.5, "rule": {HALF}}}]}}'),
-        "rule: `probabilities` must sum to 1",
-    ),
-    (
-        document(f'{{"type": "mixture", "atoms": [{{"probability": true, "rule": {HALF}}}]}}'),
-        r"rule.atoms\[0\].probability: found True",
-    ),
-    (
-        document('{"type": "mixture", "atoms": [{"probability": 1, "rule": {"type": "x"}}]}'),
-        r"rule.atoms\[0\].rule.type: found 'x'",
-    ),
+    (document(f'{{"type": "mixture", "atoms": [{{"probability": 0.5, "rule": {HALF}}}]}}'),
+     "rule: `probabilities` must sum to 1"),
+    (document(f'{{"type": "mixture", "atoms": [{{"probability": true, "rule": {HALF}}}]}}'),
+     r"rule.atoms\[0\].probability: found True"),
+    (document('{"type": "mixture", "atoms": [{"probability": 1, "rule": {"type": "x"}}]}'),
+     r"rule.atoms\[0\].rule.type: found 'x'"),
     (document(BAND.replace("0.25", '"low"')), "rule.low: found 'low' .* 'inf' or '-inf'"),
     (document(BAND.replace("0.5", "null")), "rule.high: found None"),
     (document(BAND.replace("0.25", "0.75")), "rule: `low` must be at most `high`"),
@@ -199,7 +171,7 @@ BAD = [
     (document(VALUE.replace(ARGMAX, HALF)), "rule.rule.type: found 'threshold' .* 'argmax'"),
     (document(VALUE.replace(ARGMAX, "1")), "rule.rule: found 1"),
     ("[" * 200_000, "nested too deeply|broken or cut off"),
-]
+]  # fmt: skip
 
 
 @over(("text", "message"), BAD)
@@ -210,36 +182,28 @@ def test_what_is_wrong_is_named(text, message):
     assert len(str(caught.value)) < 400
 
 
-def test_nesting_without_end():
+def test_nesting_without_end_and_only_text_is_json():
     data = Threshold(0.5).to_dict()["rule"]
     for _ in range(20_000):
         data = {"type": "mixture", "atoms": [{"probability": 1.0, "rule": data}]}
     with pytest.raises(RuleFormatError, match="nested too deeply"):
         Rule.from_dict({"format": 2, "rule": data})
+    for text in (None, 1, b"{}", {}):
+        with pytest.raises(RuleFormatError, match="allowed is text"):
+            Rule.from_json(text)
 
 
-@pytest.mark.parametrize("text", [None, 1, b"{}", {}])
-def test_only_text_is_json(text):
-    with pytest.raises(RuleFormatError, match="allowed is text"):
-        Rule.from_json(text)
-
-
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-        lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.dictionaries(
-                st.sampled_from(
-                    ["format", "rule", "type", "atoms", "probability", "segments", "G"]
-                ),
-                inner | st.sampled_from([1, "mixture", "argmax", "per_segment"]),
-                max_size=3,
-            )
-        ),
-        max_leaves=12,
-    )
+KEYS = st.sampled_from(["format", "rule", "type", "atoms", "probability", "segments", "G"])
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+NAMED = st.sampled_from([1, "mixture", "argmax", "per_segment"])
+NESTED = st.recursive(
+    PLAIN,
+    lambda x: st.lists(x, max_size=3) | st.dictionaries(KEYS, x | NAMED, max_size=3),
+    max_leaves=12,
 )
+
+
+@given(NESTED)
 def test_anything_else_is_a_format_error(data):
     for wrapped in (data, {"format": 2, "rule": data}):
         with pytest.raises(RuleFormatError):
