@@ -7,8 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from setpoint import Goal, PlugInClassifier, SearchLimits, evaluate, solve
@@ -43,17 +41,10 @@ def test_tied_rows_and_a_class_without_any(goal, evidence):
 
 
 @over("goal", SUMS)
-@over(
-    "learner",
-    [
-        KNeighborsClassifier(5),
-        DecisionTreeClassifier(max_depth=3, random_state=0),
-        RandomForestClassifier(20, random_state=0),
-    ],
-)
-def test_learners_with_few_posteriors(learner, goal):
+def test_a_learner_with_few_posteriors(goal):
     X, y = make_blobs(200, centers=4, random_state=1)
-    report = PlugInClassifier(learner, goal).fit(X, y).goal_report_
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    report = PlugInClassifier(tree, goal).fit(X, y).goal_report_
     assert "cross-validation" in report.search.why
     assert report.objective.value > 0.5
 
