@@ -102,7 +102,8 @@ def test_three_classes(name):
     ],
 )
 def test_labels_and_probabilities(goal, rows, labels, positive):
-    clf = fitted(MODELS["logistic"], goal, rows, labels, pos_label=positive)
+    own = {"goal": goal, "rows": rows, "labels": labels, "pos_label": positive}
+    clf = fitted(**own)
     agrees(clf, rows[0])
     few = rows[0][:20]
     label, probabilities = run(to_onnx(clf, few), few)
