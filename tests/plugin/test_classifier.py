@@ -305,14 +305,6 @@ class TestRouting:
             unweighted = plug(FLOOR, inner).fit(X, Y).goal_report_.objective.value
             assert model.goal_report_.objective.value != unweighted
 
-    def test_an_inner_pipeline_passes_them_on(self):
-        last = LogisticRegression().set_fit_request(sample_weight=True)
-        inner = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), last)
-        model = plug(FLOOR, inner, cv=2).fit(X, Y, sample_weight=S.weight)
-        scaled = StandardScaler().fit_transform(X)
-        wanted = LogisticRegression().fit(scaled, Y, sample_weight=S.weight)
-        np.testing.assert_array_equal(model.estimator_[-1].coef_, wanted.coef_)
-
     def test_groups_are_passed_to_the_splitter(self):
         groups = np.arange(400) % 7
         folds = list(GroupKFold(3).split(X, Y, groups))

@@ -94,9 +94,8 @@ def test_scores_labels_and_goals_of_any_kind():
     for kind in (list, pd.Series, pl.Series):
         assert solve("f1", kind(S.scores), kind(S.y)).rule == want
     single = S.scores.astype(np.float32)
-    assert (
-        solve("f1", single, S.y.astype(np.int8)).rule == solve("f1", single.astype(float), S.y).rule
-    )
+    found = solve("f1", single, S.y.astype(np.int8))
+    assert found.rule == solve("f1", single.astype(float), S.y).rule
     assert solve(f1, S.scores, S.y).rule == want
     built = maximize(recall).subject_to(precision >= 0.6)
     found = solve(built, S.scores, S.y)
@@ -132,20 +131,6 @@ def test_decide_on():
     found = solve("accuracy", S.scores, S.y, sensitive_features={"g": S.g}, decide_on=["g"])
     apart = [solve("accuracy", S.scores[S.g == v], S.y[S.g == v]) for v in "ab"]
     assert found.rule.rules == tuple(part.rule for part in apart)
-
-
-@pytest.mark.parametrize("bound", [0.02, 0.1])
-def test_a_difference_is_largest_minus_smallest(bound):
-    s = sample(4000)
-    third = np.arange(4000) % 3
-    group, scores = np.array(["a", "b", "c"])[third], s.scores + third * 0.6
-    goal = f"maximize accuracy subject to predicted_rate.difference(g) <= {bound}"
-    found = solve(goal, scores, s.y, sensitive_features=group)
-    accepted = found.rule.distribution(scores, found.rule.segment_codes({"g": group}))[:, 1]
-    rates = [accepted[group == v].mean() for v in "abc"]
-    assert max(rates) - min(rates) <= bound + 1e-9
-    assert max(rates) - min(rates) > bound / 2  # not twice as strict either
-    assert found.report.constraints[0].value == pytest.approx(max(rates) - min(rates), abs=1e-9)
 
 
 def test_one_value_and_the_rest():
