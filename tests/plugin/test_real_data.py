@@ -1,50 +1,28 @@
 """Real tables: a credit card register and a census, with groups, data sets and churn."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import precision_score, recall_score
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from threadpoolctl import threadpool_limits
 
-from plugin.samples import same
-from setpoint import PlugInClassifier, evaluate, weights_for_prior
+from plugin.samples import shared_table
+from setpoint import PlugInClassifier
 
-LOADER = Path(__file__).parents[2].parent / "shared" / "data" / "load.py"
-
-pytestmark = [
-    pytest.mark.skipif(
-        not LOADER.is_file(), reason="the data sets of the project lie in no folder beside it"
-    ),
-    pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 
 
 @pytest.fixture(scope="module")
-def load():
-    spec = importlib.util.spec_from_file_location("shared_data", LOADER)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.load
-
-
-@pytest.fixture(scope="module")
-def credit(load):
+def credit():
     """Numbers as a frame, the label, and a logistic regression on scaled columns."""
-    X, y, groups, _ = load("default_credit")
+    X, y, groups, _ = shared_table("default_credit")
     scale = make_column_transformer((StandardScaler(), list(X.columns)))
-    return (
-        X.assign(sex=groups["sex"]),
-        y,
-        make_pipeline(scale, LogisticRegression(max_iter=300)),
-    )
+    base = make_pipeline(scale, LogisticRegression(max_iter=300))
+    return X.assign(sex=groups["sex"]), y, base
 
 
 def test_a_gap_between_groups(credit):
@@ -62,40 +40,8 @@ def test_a_gap_between_groups(credit):
     assert reached <= model.goal_report_.objective.value + 1e-9
 
 
-def test_churn_against_the_deployed_model(credit):
-    X, y, base = credit
-    deployed = (X[next(c for c in X.columns if c.upper().startswith("PAY_"))] >= 2).astype(int)
-    goal = "maximize g_mean subject to churn <= 0.1 and predicted_rate.on('tomorrow') <= 0.25"
-    model = PlugInClassifier(base, goal, cv=3, randomized=False)
-    model.fit(X[:20_000], y[:20_000], baseline=deployed[:20_000], datasets={"tomorrow": X[20_000:]})
-    churn, rate = (c.value for c in model.goal_report_.constraints)
-    assert churn <= 0.1 + 1e-9
-    assert rate == pytest.approx(model.predict(X[20_000:]).mean(), abs=1e-12)
-    assert rate <= 0.25 + 1e-9
-    assert model.goal_report_.objective.value > model.goal_report_.deployed.objective
-
-
-def test_a_floor_for_another_population(credit):
-    X, y, base = credit
-    inner = base.fit(X, y)
-    floor = PlugInClassifier(inner, "maximize recall subject to precision >= 0.6", cv="prefit")
-    report = floor.fit(X, y).goal_report_
-    assert report.status == "optimal"
-    assert report.certificate.gap <= 1e-9
-    decided = floor.predict(X)
-    assert precision_score(y, decided) == pytest.approx(0.6, abs=0.01)
-    assert recall_score(y, decided) > recall_score(y, inner.predict(X))
-    weight = weights_for_prior(y, {0: 0.95, 1: 0.05})
-    goal = "maximize recall subject to precision >= 0.3"
-    model = PlugInClassifier(inner, goal, cv="prefit", randomized=False)
-    model.fit(X, y, sample_weight=weight)
-    decided = model.predict(X)
-    assert precision_score(y, decided, sample_weight=weight) >= 0.3 - 1e-9
-    same(model.goal_report_, evaluate(goal, y, decided, sample_weight=weight))
-
-
-def test_words_and_gaps_reach_the_model(load):
-    X, y, groups, split = load("adult")
+def test_words_and_gaps_reach_the_model():
+    X, y, groups, split = shared_table("adult")
     X = X.drop(columns=["fnlwgt"], errors="ignore").assign(sex=groups["sex"])
     for c in X.select_dtypes(exclude="number"):
         X[c] = X[c].astype(object).where(X[c].notna(), np.nan)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import itertools
 import pickle
-from dataclasses import replace
 from types import SimpleNamespace
 
 import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
@@ -21,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from setpoint.counts import Evidence
 from setpoint.goals import as_goal
-from setpoint.plugin.fit.crossfit import Retrained, Retraining, costs_of
+from setpoint.plugin.fit.crossfit import Retraining, costs_of
 from setpoint.program import link
 from setpoint.rules import Rule
 from setpoint.search import Limits, StoppedWarning, best_mixture
@@ -248,14 +246,6 @@ def test_any_kind_of_table():
     np.testing.assert_allclose(values, values[0], atol=1e-8)
 
 
-@pytest.mark.usefixtures("routing")
-def test_metadata_routing_asks_the_step():
-    last = LogisticRegression().set_fit_request(sample_weight=True)
-    first = StandardScaler().set_fit_request(sample_weight=False)
-    space, _ = space_of("maximize min_recall", rows_of(), make_pipeline(first, last))
-    assert space.ask(np.array([0.2, 0.5, 0.3])) == 3
-
-
 def test_classes_that_gain_nothing_are_never_predicted():
     r = rows_of()
     # Only the recall of class 1 counts: one class is left, a constant.
@@ -287,21 +277,6 @@ def test_nothing_is_trained_twice():
     assert space.limits.calls == 2
 
 
-def test_another_question_shares_the_learners():
-    r = rows_of()
-    space, program = space_of("maximize min_recall subject to predicted_rate(label=0) <= 0.3", r)
-    best_mixture(space, program, 1e-8)
-    other = space.within(Limits())
-    assert len(other.initial_columns(0)) == len(space.atoms)
-    assert other.limits.calls == 0
-    bounded = program.constraints[0].function
-    least = replace(program, objective=bounded, constraints=(), sense=-1.0)
-    choice = best_of(other, least, r.X).choice
-    assert other.limits.calls > 0
-    # Its columns mean the same to the first set.
-    np.testing.assert_allclose(space.features(choice), other.features(choice), atol=1e-12)
-
-
 @over("limits, calls, words", [(Limits(2), 2, "after 2 oracle"), (Limits(None, 0.0), 0, "seconds")])
 def test_limits(limits, calls, words):
     r = rows_of()
@@ -316,42 +291,22 @@ def test_limits(limits, calls, words):
 # --- What is deployed
 
 
-def test_the_deployed_model_can_be_stored():
+def test_the_deployed_model_draws_among_learners_and_constants():
     r = rows_of()
     space, program = space_of(COVERAGE, r)
-    choice = best_of(space, program, r.X).choice
-    model, rule = space.finish(choice)
-    learners = [k for k in choice[0] if k >= 3]
-    assert len(model.learners) == len(learners) >= 2
-    scores = model.scores(r.X)
-    assert scores.shape == (600, 3 * len(learners))
-    assert (scores.reshape(600, -1, 3).sum(axis=2) == 1.0).all()
-    assert space.rule(choice) == rule == Rule.from_json(rule.to_json())
-    file = skops.io.dumps(model)
-    trusted = skops.io.get_untrusted_types(data=file)
-    for copied in (pickle.loads(pickle.dumps(model)), skops.io.loads(file, trusted=trusted)):
-        assert isinstance(copied, Retrained)
-        np.testing.assert_array_equal(copied.scores(r.X), scores)
-    np.testing.assert_allclose(rule.distribution(scores), space.distribution(choice), atol=1e-12)
-    # Draws pick a learner: on average its decisions.
-    u = (np.arange(600) + 0.5) / 600
-    share = np.bincount(rule.decide(scores[np.zeros(600, int)], u=u), minlength=3) / 600
-    np.testing.assert_allclose(share, rule.distribution(scores)[0], atol=1 / 300)
-
-
-def test_constants_need_no_learner():
-    r = rows_of()
-    space, _ = space_of("maximize min_recall", r)
-    k = space.ask(np.ones(3))
-    for choice, shares, drawn in (
-        ({1: 1.0}, [0.0, 1.0, 0.0], 0.0),
-        ({0: 0.25, 2: 0.75}, [0.25, 0.0, 0.75], 1.0),
-        ({0: 0.5, k: 0.5}, None, None),
-    ):
-        model, rule = space.finish([choice])
-        assert len(model.learners) == (k in choice)
-        found = rule.distribution(model.scores(r.X))
-        np.testing.assert_allclose(found, space.distribution([choice]))
-        if shares is not None:
-            np.testing.assert_allclose(found[0], shares)
-            assert space.randomized_share([choice]) == drawn
+    best = best_of(space, program, r.X).choice
+    k = next(k for k in best[0] if k >= 3)
+    for choice in (best, [{1: 1.0}], [{0: 0.25, 2: 0.75}], [{0: 0.5, k: 0.5}]):
+        model, rule = space.finish(choice)
+        assert len(model.learners) == sum(k >= 3 for k in choice[0])
+        assert space.rule(choice) == rule == Rule.from_json(rule.to_json())
+        scores = pickle.loads(pickle.dumps(model)).scores(r.X)
+        shares = rule.distribution(scores)
+        np.testing.assert_allclose(shares, space.distribution(choice), atol=1e-12)
+        # Draws pick a learner: on average its decisions.
+        u = (np.arange(600) + 0.5) / 600
+        drawn = np.bincount(rule.decide(scores[np.zeros(600, int)], u=u), minlength=3) / 600
+        np.testing.assert_allclose(drawn, shares[0], atol=1 / 300)
+    np.testing.assert_allclose(space.distribution([{0: 0.25, 2: 0.75}])[0], [0.25, 0.0, 0.75])
+    assert space.randomized_share([{0: 0.25, 2: 0.75}]) == 1.0
+    assert space.randomized_share([{1: 1.0}]) == 0.0

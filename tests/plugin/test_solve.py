@@ -11,16 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from plugin.samples import GOALS, same, sample
-from setpoint import (
-    Dataset,
-    FewRowsWarning,
-    Goal,
-    InfeasibleError,
-    SearchLimits,
-    evaluate,
-    maximize,
-    solve,
-)
+from setpoint import Dataset, Goal, InfeasibleError, SearchLimits, evaluate, maximize, solve
 from setpoint.metrics import f1, precision, recall
 from setpoint.rules import Threshold
 from setpoint.search import ConstantGoalWarning
@@ -79,28 +70,7 @@ def test_the_report_is_what_evaluate_finds(goal):
     assert str(found) == str(found.report)
 
 
-@given(seed=SEEDS, cut=st.integers(1, 99))
-@settings(max_examples=25)
-def test_batches_do_not_matter_to_a_rule(seed, cut):
-    s = sample(100, seed)
-    rule = solved(FLOOR, s, randomized=True).rule
-    u = np.random.default_rng(seed).random(100)
-    parts = [rule.decide(s.scores[i], u=u[i]) for i in (slice(cut), slice(cut, None))]
-    np.testing.assert_array_equal(np.concatenate(parts), rule.decide(s.scores, u=u))
-
-
 # --- Labels, scores and goals of many kinds
-
-
-@over("pos", [0, 1])
-def test_labels_of_any_kind(pos):
-    labels = ("bad", "good")
-    names = labels if pos else labels[::-1]  # class 1 gets the name labels[pos]
-    found = solve("f1", S.scores, np.array(names)[S.y], pos_label=labels[pos])
-    plain = solve("f1", S.scores, S.y)
-    assert found.rule == plain.rule
-    assert found.report.counts.positive == labels[pos]
-    same(found.report, plain.report)
 
 
 def test_without_pos_label_the_larger_number_and_yes_are_positive():
@@ -124,9 +94,8 @@ def test_scores_labels_and_goals_of_any_kind():
     for kind in (list, pd.Series, pl.Series):
         assert solve("f1", kind(S.scores), kind(S.y)).rule == want
     single = S.scores.astype(np.float32)
-    assert (
-        solve("f1", single, S.y.astype(np.int8)).rule == solve("f1", single.astype(float), S.y).rule
-    )
+    found = solve("f1", single, S.y.astype(np.int8))
+    assert found.rule == solve("f1", single.astype(float), S.y).rule
     assert solve(f1, S.scores, S.y).rule == want
     built = maximize(recall).subject_to(precision >= 0.6)
     found = solve(built, S.scores, S.y)
@@ -148,14 +117,6 @@ def test_the_best_f1_of_all_thresholds():
     assert isinstance(found.rule, Threshold)
 
 
-def test_positive_from_the_threshold_on():
-    assert Threshold(0.5).decide([0.5, np.nextafter(0.5, 0)]).tolist() == [1, 0]
-    rule = solve("accuracy", [0.2, 0.2, 0.8, 0.8], [0, 0, 1, 1]).rule
-    assert rule.decide([0.2, 0.8]).tolist() == [0, 1]
-    tied = solve("f1", [0.1, 0.5, 0.5, 0.5], [0, 1, 0, 1])
-    assert tied.rule.decide([0.5, 0.5, 0.5]).tolist() == [1, 1, 1]
-
-
 def test_decide_on():
     looks = solve(FAIR, S.scores, S.y, sensitive_features=S.g)
     blind = solve(FAIR, S.scores, S.y, sensitive_features=S.g, decide_on=None)
@@ -170,20 +131,6 @@ def test_decide_on():
     found = solve("accuracy", S.scores, S.y, sensitive_features={"g": S.g}, decide_on=["g"])
     apart = [solve("accuracy", S.scores[S.g == v], S.y[S.g == v]) for v in "ab"]
     assert found.rule.rules == tuple(part.rule for part in apart)
-
-
-@pytest.mark.parametrize("bound", [0.02, 0.1])
-def test_a_difference_is_largest_minus_smallest(bound):
-    s = sample(4000)
-    third = np.arange(4000) % 3
-    group, scores = np.array(["a", "b", "c"])[third], s.scores + third * 0.6
-    goal = f"maximize accuracy subject to predicted_rate.difference(g) <= {bound}"
-    found = solve(goal, scores, s.y, sensitive_features=group)
-    accepted = found.rule.distribution(scores, found.rule.segment_codes({"g": group}))[:, 1]
-    rates = [accepted[group == v].mean() for v in "abc"]
-    assert max(rates) - min(rates) <= bound + 1e-9
-    assert max(rates) - min(rates) > bound / 2  # not twice as strict either
-    assert found.report.constraints[0].value == pytest.approx(max(rates) - min(rates), abs=1e-9)
 
 
 def test_one_value_and_the_rest():
@@ -211,14 +158,6 @@ def test_data_sets():
     for new in (T.scores, (T.scores, None), Dataset(T.scores)):
         found = solve(goal, S.scores, S.y, datasets={"new": new}, randomized=False)
         assert found.report.constraints[0].value == found.rule.decide(T.scores).mean() <= 0.3
-
-
-def test_churn_and_the_deployed_model():
-    goal = "maximize recall subject to churn <= 0.4 and precision >= precision.baseline() - 0.2"
-    found = solve(goal, S.scores, S.y, baseline=S.deployed, randomized=False)
-    assert np.mean(found.rule.decide(S.scores) != S.deployed) <= 0.4
-    deployed = S.deployed[S.y == 1].mean()
-    assert found.report.deployed.objective == pytest.approx(deployed, abs=1e-12)
 
 
 def test_randomized():
@@ -262,38 +201,10 @@ def test_the_reachable_value_is_distinct_from_the_bound():
         solve("maximize recall subject to precision >= 0.9", np.zeros(len(y)), y)
 
 
-def test_precision_without_predicted_positives_is_0_and_meets_no_floor():
-    report = evaluate("maximize recall subject to precision >= 0.1", [0, 1, 1], [0, 0, 0])
-    assert report.constraints[0].value == 0.0
-    assert report.constraints[0].satisfied is False
-    with pytest.raises(InfeasibleError):
-        solve("minimize predicted_rate subject to precision >= 0.99", -S.scores, S.y)
-    found = solve("minimize predicted_rate subject to precision >= 0.6", S.scores, S.y)
-    assert found.report.objective.value > 0
-
-
 def test_a_goal_that_a_constant_attains_warns():
     with pytest.warns(ConstantGoalWarning, match="predicting 1 for everyone attains the optimum"):
         found = solve("maximize recall", S.scores, S.y)
     assert any("for everyone" in text for text in found.report.warnings)
-
-
-def test_few_rows_behind_a_constraint():
-    goal = "maximize accuracy subject to recall.on(g='rare') >= 0.5"
-    group = np.where(np.arange(N) < 60, "rare", "b")
-    rows = int(((group == "rare") & (S.y == 1)).sum())
-    with pytest.warns(FewRowsWarning, match=rf"few rows \({rows} decide it\)") as caught:
-        found = solve(goal, S.scores, S.y, sensitive_features=group)
-    entry = found.report.constraints[0]
-    assert (entry.high - entry.low) / 2 > 0.05
-    assert any(f"{100 * entry.low:.1f} %" in str(w.message) for w in caught)
-    assert entry.effective_rows == rows
-
-
-@pytest.mark.filterwarnings("error")
-def test_many_rows_behind_a_constraint_do_not_warn():
-    s = sample(40_000)
-    assert not solve(FLOOR, s.scores, s.y).report.constraints[0].few_rows
 
 
 # --- What is refused; of rows and goals in the words of every fit (tests/conformance)

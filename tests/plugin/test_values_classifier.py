@@ -6,13 +6,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from setpoint import PlugInClassifier, StoppedWarning, frontier, load_model, save_model, solve
+from setpoint import PlugInClassifier, StoppedWarning, frontier, solve
 from setpoint.errors import GoalError
 from setpoint.rules import Threshold, ValueAware
 from thinning import over
@@ -56,6 +55,8 @@ def test_a_column_of_X_is_looked_at(fitted):
     assert gain[kept].min() > gain[~kept].max()
     parts = np.concatenate([fitted.predict(X[:7]), fitted.predict(X[7:400])])
     assert (parts == fitted.predict(X[:400])).all()
+    polars = classifier().fit(pl.from_pandas(X), Y)
+    assert ((polars.predict(pl.from_pandas(X)) == "fraud") == taken).all()
     with pytest.raises(ValueError, match="amount"):
         fitted.predict(AB)
 
@@ -85,16 +86,6 @@ def test_the_score_alone(by_score):
     equal = classifier().fit(X.assign(amount=20.0), Y)
     assert isinstance(equal.rule_, Threshold)
     assert "by the score" in equal.goal_report_.search.why
-
-
-def test_frames_and_copies(fitted, tmp_path):
-    expected = fitted.predict(X)
-    save_model(fitted, tmp_path / "model.skops")
-    for copy in (load_model(tmp_path / "model.skops"), pickle.loads(pickle.dumps(fitted))):
-        assert (copy.predict(X) == expected).all()
-    polars = classifier().fit(pl.from_pandas(X), Y)
-    assert (polars.predict(pl.from_pandas(X)) == expected).all()
-    assert (clone(fitted).fit(X, Y).predict(X) == expected).all()
 
 
 def test_frontier_rises_and_adapt_keeps_the_bound(fitted):

@@ -6,12 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_blobs
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.tree import DecisionTreeClassifier
 
-from setpoint import Goal, PlugInClassifier, SearchLimits, evaluate, solve
+from setpoint import Goal, SearchLimits, evaluate, solve
 from setpoint.counts import Evidence, folds_of, in_order, merged
 from setpoint.plugin import MissedBoundsWarning, search_rule
 from setpoint.search import (
@@ -40,22 +36,6 @@ def test_tied_rows_and_a_class_without_any(goal, evidence):
             for rule in product(range(3), repeat=3)
         )
         assert report.objective.value == pytest.approx(best, abs=1e-12)
-
-
-@over("goal", SUMS)
-@over(
-    "learner",
-    [
-        KNeighborsClassifier(5),
-        DecisionTreeClassifier(max_depth=3, random_state=0),
-        RandomForestClassifier(20, random_state=0),
-    ],
-)
-def test_learners_with_few_posteriors(learner, goal):
-    X, y = make_blobs(200, centers=4, random_state=1)
-    report = PlugInClassifier(learner, goal).fit(X, y).goal_report_
-    assert "cross-validation" in report.search.why
-    assert report.objective.value > 0.5
 
 
 def test_a_search_that_fails_means_soft_evidence_and_shows_no_status(monkeypatch):
