@@ -107,33 +107,25 @@ class Many:
 
     def value(self, P):
         xs = np.stack([x.value(P) for x in self.parts])
-        n = len(xs)
-        if self.kind == "min":
-            return xs.min(0)
-        if self.kind == "max":
-            return xs.max(0)
-        if self.kind == "spread":
-            return xs.max(0) - xs.min(0)
+        plain = {
+            "min": lambda: xs.min(0),
+            "max": lambda: xs.max(0),
+            "spread": lambda: xs.max(0) - xs.min(0),
+            "abs": lambda: np.abs(xs[0]),
+            "maxabs": lambda: np.abs(xs).max(0),
+            "mean": lambda: xs.mean(0),
+            "sum": lambda: xs.sum(0),
+            "q": lambda: 1 - np.sqrt((xs * xs).mean(0)),
+        }
+        if self.kind in plain:
+            return plain[self.kind]()
         if self.kind == "extremes":
             top = xs.max(0)
             return np.where(top > 1e-12, xs.min(0) / np.where(top > 1e-12, top, 1.0), 0.0)
-        if self.kind == "abs":
-            return np.abs(xs[0])
-        if self.kind == "maxabs":
-            return np.abs(xs).max(0)
-        if self.kind == "mean":
-            return xs.mean(0)
-        if self.kind == "sum":
-            return xs.sum(0)
-        if self.kind == "q":
-            return 1 - np.sqrt((xs * xs).mean(0))
         xs = np.where(xs < 1e-13, 0.0, xs)
         safe = np.where(xs > 0, xs, 1.0)
-        positive = (xs > 0).all(0)
-        if self.kind == "geo":
-            return np.where(positive, np.exp(np.log(safe).mean(0)), 0.0)
-        assert self.kind == "harm"
-        return np.where(positive, n / (1 / safe).sum(0), 0.0)
+        mean = {"geo": np.exp(np.log(safe).mean(0)), "harm": len(xs) / (1 / safe).sum(0)}
+        return np.where((xs > 0).all(0), mean[self.kind], 0.0)
 
     def concave(self, model):
         """The function as a concave homogeneous expression."""
@@ -152,10 +144,8 @@ class Many:
     def convex(self, model):
         xs = [x.at(model) for x in self.parts]
         stack = cp.hstack(xs)
-        if self.kind == "max":
-            return cp.max(stack)
-        if self.kind == "spread":
-            return cp.max(stack) - cp.min(stack)
+        if self.kind in ("max", "spread"):
+            return cp.max(stack) - (cp.min(stack) if self.kind == "spread" else 0.0)
         if self.kind in ("abs", "maxabs"):
             return cp.max(cp.abs(stack))
         raise ValueError(self.kind)
@@ -273,17 +263,17 @@ class Rows:
         return Lin(a, float(self._rate(1.0 * (self.deployed == 1), where).sum()))
 
     def wins(self, where):
-        both = where & (self.true >= 0)
-        scale = (self.weight * both).sum()
-        up = self.weight * (both & (self.deployed == 0) & (self.true == 1)) / scale
-        down = self.weight * (both & (self.deployed == 1) & (self.true == 0)) / scale
-        return Lin(up - down, float(down.sum()))
+        return self._changed(where, 1)
 
     def losses(self, where):
+        return self._changed(where, 0)
+
+    def _changed(self, where, to):
+        """The share of rows whose decision changes, and then is right (1) or wrong (0)."""
         both = where & (self.true >= 0)
         scale = (self.weight * both).sum()
-        up = self.weight * (both & (self.deployed == 0) & (self.true == 0)) / scale
-        down = self.weight * (both & (self.deployed == 1) & (self.true == 1)) / scale
+        up = self.weight * (both & (self.deployed == 0) & (self.true == to)) / scale
+        down = self.weight * (both & (self.deployed == 1) & (self.true == 1 - to)) / scale
         return Lin(up - down, float(down.sum()))
 
     def mcc(self, where):
@@ -434,14 +424,12 @@ class Oracle:
         low, high = (0.0, 1.0) if self.sense > 0 else (-1.0, 0.0)
         while high - low > 1e-9:
             middle = 0.5 * (low + high)
-            if self.is_feasible(extra=[Limit(self.objective, self.sense * middle, self.sense)]):
-                low = middle
-            else:
-                high = middle
+            level = Limit(self.objective, self.sense * middle, self.sense)
+            low, high = (middle, high) if self.is_feasible(extra=[level]) else (low, middle)
         return 0.5 * (low + high)
 
     def least_violation(self):
-        """Over mixtures, by bisection; bounds are moved outwards alike."""
+        """Over mixtures, by bisection; all bounds are moved outwards by the same."""
         if self.is_feasible():
             return 0.0
         low, high = 0.0, 1.0
@@ -449,8 +437,5 @@ class Oracle:
             low, high = high, 2 * high
         while high - low > 1e-8:
             middle = 0.5 * (low + high)
-            if self.is_feasible(middle):
-                high = middle
-            else:
-                low = middle
+            low, high = (low, middle) if self.is_feasible(middle) else (middle, high)
         return high

@@ -357,57 +357,37 @@ def limit(r: Soft, rng, hardness):
     n = r.n
     k, a = int(rng.integers(n)), GROUPS[int(rng.integers(2))]
     recalls = r.over_classes(r.recall)
-
-    def level(low, high):
-        """From the easy end `low` to the hard end `high`."""
-        return float(np.round(low + (high - low) * rng.random() ** (1 / hardness), 3))
-
-    def floor(name, f, low, high):
-        at = level(low, high)
-        return f"{name} >= {at}", Limit(f, at, 1.0)
-
-    def cap(name, f, low, high):
-        at = level(low, high)
-        return f"{name} <= {at}", Limit(f, at, -1.0)
-
-    by_group = [tuple(r.rate(j, g) for g in GROUPS) for j in range(n)]
-    recalls_by = [tuple(r.recall(j, g) for g in GROUPS) for j in range(n)]
-    spreads = tuple(Many("spread", x) for x in recalls_by)
-    deviations = tuple(r.rate(k, g) - r.rate(k) for g in GROUPS)
-    best = [float(r.mass().max(1).sum() / r.mass().sum())]
-    menu = [
-        lambda: cap("abs(predicted_rate - prior).max()", Many("maxabs", r.from_prior()), 0.2, 0.0),
-        lambda: floor(f"recall(label={k})", r.recall(k), 0.1, 0.9),
-        lambda: cap(f"recall(label={k})", r.recall(k), 0.9, 0.2),
-        lambda: floor("recall.min()", Many("min", recalls), 0.05, 0.6),
-        lambda: cap(
-            f"predicted_rate(label={k}).difference(g)", Many("spread", by_group[k]), 0.4, 0.0
-        ),
-        lambda: cap("recall.difference(g).max()", Many("max", spreads), 0.5, 0.0),
-        lambda: cap(f"recall(label={k}).difference(g)", spreads[k], 0.4, 0.0),
-        lambda: floor(f"precision(label={k})", r.precision(k), 0.1, 0.8),
-        lambda: cap(f"precision(label={k})", r.precision(k), 0.8, 0.2),
-        lambda: cap("prior_divergence", divergence(r), 0.5, 0.01),
-        lambda: cap("churn", r.churn(), 0.9, 0.2),
-        lambda: floor("accuracy", r.accuracy(), 0.0, best[0] + 0.05),
-        lambda: floor("h_mean", Many("harm", recalls), 0.1, 0.6),
-        lambda: floor("g_mean", Many("geo", recalls), 0.1, 0.6),
-        lambda: floor(f"f1(label={k})", r.f1(k), 0.1, 0.7),
-        lambda: floor("f1.min()", Many("min", r.over_classes(r.f1)), 0.05, 0.5),
-        lambda: cap(f"predicted_rate(label={k})", r.rate(k), 0.6, 0.05),
-        lambda: floor(
-            f"predicted_rate(label={k}).ratio(g)",
-            Many("extremes", tuple(r.accepted(k, g) for g in GROUPS)),
-            0.2,
-            1.0,
-        ),
-        lambda: cap(
-            f"predicted_rate(label={k}).deviation(g)", Many("maxabs", deviations), 0.3, 0.0
-        ),
-        lambda: floor(f"accuracy.on(g='{a}')", r.accuracy(a), 0.0, 0.7),
-        lambda: floor(f"precision(label={k}).on(g='{a}')", r.precision(k, a), 0.1, 0.8),
-    ]
-    return menu[int(rng.integers(len(menu)))]()
+    spreads = [Many("spread", tuple(r.recall(j, g) for g in GROUPS)) for j in range(n)]
+    rates, accepted = (tuple(f(k, g) for g in GROUPS) for f in (r.rate, r.accepted))
+    away = Many("maxabs", tuple(x - r.rate(k) for x in rates))
+    best = float(r.mass().max(1).sum() / r.mass().sum()) + 0.05
+    label = f"(label={k})"
+    # Of each: the name, whether it is a floor, the function, and its level from easy to hard.
+    name, sign, f, easy, hard = [
+        ("abs(predicted_rate - prior).max()", -1.0, Many("maxabs", r.from_prior()), 0.2, 0.0),
+        (f"recall{label}", 1.0, r.recall(k), 0.1, 0.9),
+        (f"recall{label}", -1.0, r.recall(k), 0.9, 0.2),
+        ("recall.min()", 1.0, Many("min", recalls), 0.05, 0.6),
+        (f"predicted_rate{label}.difference(g)", -1.0, Many("spread", rates), 0.4, 0.0),
+        ("recall.difference(g).max()", -1.0, Many("max", tuple(spreads)), 0.5, 0.0),
+        (f"recall{label}.difference(g)", -1.0, spreads[k], 0.4, 0.0),
+        (f"precision{label}", 1.0, r.precision(k), 0.1, 0.8),
+        (f"precision{label}", -1.0, r.precision(k), 0.8, 0.2),
+        ("prior_divergence", -1.0, divergence(r), 0.5, 0.01),
+        ("churn", -1.0, r.churn(), 0.9, 0.2),
+        ("accuracy", 1.0, r.accuracy(), 0.0, best),
+        ("h_mean", 1.0, Many("harm", recalls), 0.1, 0.6),
+        ("g_mean", 1.0, Many("geo", recalls), 0.1, 0.6),
+        (f"f1{label}", 1.0, r.f1(k), 0.1, 0.7),
+        ("f1.min()", 1.0, Many("min", r.over_classes(r.f1)), 0.05, 0.5),
+        (f"predicted_rate{label}", -1.0, r.rate(k), 0.6, 0.05),
+        (f"predicted_rate{label}.ratio(g)", 1.0, Many("extremes", accepted), 0.2, 1.0),
+        (f"predicted_rate{label}.deviation(g)", -1.0, away, 0.3, 0.0),
+        (f"accuracy.on(g='{a}')", 1.0, r.accuracy(a), 0.0, 0.7),
+        (f"precision{label}.on(g='{a}')", 1.0, r.precision(k, a), 0.1, 0.8),
+    ][int(rng.integers(21))]
+    level = float(np.round(easy + (hard - easy) * rng.random() ** (1 / hardness), 3))
+    return f"{name} {'>=' if sign > 0 else '<='} {level}", Limit(f, level, sign)
 
 
 def random_case(seed, known="segment", *, shape=None, twist="", most=2):

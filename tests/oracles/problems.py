@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oracles.binary import Limit, Many, Oracle, Ratio, Rows
+from oracles.binary import Limit, Many, Mcc, Oracle, Ratio, Rows
 from setpoint import Goal
 from setpoint.counts import Evidence
 from setpoint.errors import EmptyPopulationError, GoalError
@@ -82,150 +82,125 @@ def evidence_of(goal, parts, decide_on, unit):
 
 
 # -- the menus ------------------------------------------------------------------------------
-# An entry gives the sense, the text, the oracle's function and whether mixtures have a bound.
 
 
 def objectives(r: Rows, groups):
-    X = r.on()
-    by = {g: r.on(group=g) for g in groups}
-    g0 = groups[0]
-    recalls = (r.recall(X, 0), r.recall(X, 1))
-    yes = True
+    """By shape: the sense, the text and the oracle's function."""
+    X, by = r.on(), [r.on(group=g) for g in groups]
+    recalls, first = (r.recall(X, 0), r.recall(X, 1)), f"on(g='{groups[0]}')"
+
+    def over(kind, rate):
+        return Many(kind, tuple(rate(w) for w in by))
+
     return {
         "affine": [
-            (1.0, "accuracy", r.accuracy(X), yes),
-            (1.0, "recall", r.recall(X), yes),
-            (-1.0, "error_rate", -1.0 * r.accuracy(X) + 1.0, yes),
-            (-1.0, "cost({(0, 1): 1, (1, 0): 5})", r.cost(X, 1.0, 5.0), yes),
-            (-1.0, "predicted_rate", r.rate(X), yes),
-            (1.0, "balanced_accuracy", 0.5 * (recalls[0] + recalls[1]), yes),
-            (1.0, f"recall.on(g='{g0}') + specificity", r.recall(by[g0]) + recalls[0], yes),
-            (-1.0, "churn", r.churn(X), yes),
+            (1.0, "accuracy", r.accuracy(X)),
+            (1.0, "recall", r.recall(X)),
+            (-1.0, "error_rate", -1.0 * r.accuracy(X) + 1.0),
+            (-1.0, "cost({(0, 1): 1, (1, 0): 5})", r.cost(X, 1.0, 5.0)),
+            (-1.0, "predicted_rate", r.rate(X)),
+            (1.0, "balanced_accuracy", 0.5 * (recalls[0] + recalls[1])),
+            (1.0, f"recall.{first} + specificity", r.recall(by[0]) + recalls[0]),
+            (-1.0, "churn", r.churn(X)),
         ],
         "fractional": [
-            (1.0, "f1", r.fbeta(X), yes),
-            (1.0, "fbeta(2)", r.fbeta(X, 2.0), yes),
-            (1.0, "precision", r.precision(X), yes),
-            (-1.0, "precision", r.precision(X), yes),
-            (1.0, "negative_predictive_value", r.npv(X), yes),
-            (1.0, f"f1.on(g='{g0}')", r.fbeta(by[g0]), yes),
+            (1.0, "f1", r.fbeta(X)),
+            (1.0, "fbeta(2)", r.fbeta(X, 2.0)),
+            (1.0, "precision", r.precision(X)),
+            (-1.0, "precision", r.precision(X)),
+            (1.0, "negative_predictive_value", r.npv(X)),
+            (1.0, f"f1.{first}", r.fbeta(by[0])),
         ],
         "concave": [
-            (1.0, "g_mean", Many("geo", recalls), yes),
-            (1.0, "h_mean", Many("harm", recalls), yes),
-            (1.0, "q_mean", Many("q", (r.miss(X, 0), r.miss(X, 1))), yes),
-            (1.0, "min_recall", Many("min", recalls), yes),
-            (
-                1.0,
-                "accuracy.min(g)",
-                Many("min", tuple(r.accuracy(w) for w in by.values())),
-                yes,
-            ),
-            (
-                -1.0,
-                "recall.difference(g)",
-                Many("spread", tuple(r.recall(w) for w in by.values())),
-                yes,
-            ),
-            (-1.0, "abs(predicted_rate - prior)", Many("abs", (r.rate(X) - r.prior(X),)), yes),
+            (1.0, "g_mean", Many("geo", recalls)),
+            (1.0, "h_mean", Many("harm", recalls)),
+            (1.0, "q_mean", Many("q", (r.miss(X, 0), r.miss(X, 1)))),
+            (1.0, "min_recall", Many("min", recalls)),
+            (1.0, "accuracy.min(g)", over("min", r.accuracy)),
+            (-1.0, "recall.difference(g)", over("spread", r.recall)),
+            (-1.0, "abs(predicted_rate - prior)", Many("abs", (r.rate(X) - r.prior(X),))),
         ],
         "quasiconcave": [
-            (1.0, "f1.min(g)", Many("min", tuple(r.fbeta(w) for w in by.values())), yes),
-            (
-                1.0,
-                "predicted_rate.ratio(g)",
-                Many("extremes", tuple(r.rate(w) for w in by.values())),
-                yes,
-            ),
+            (1.0, "f1.min(g)", over("min", r.fbeta)),
+            (1.0, "predicted_rate.ratio(g)", over("extremes", r.rate)),
         ],
         "sum of ratios": [
-            (1.0, "macro_f1", Many("mean", (r.f1_of(X, 0), r.f1_of(X, 1))), yes),
-            (1.0, "f1.mean(g)", Many("mean", tuple(r.fbeta(w) for w in by.values())), yes),
-            (1.0, "recall + precision", Many("sum", (r.recall(X), r.precision(X))), yes),
+            (1.0, "macro_f1", Many("mean", (r.f1_of(X, 0), r.f1_of(X, 1)))),
+            (1.0, "f1.mean(g)", over("mean", r.fbeta)),
+            (1.0, "recall + precision", Many("sum", (r.recall(X), r.precision(X)))),
         ],
-        "general": [(1.0, "mcc", r.mcc(X), False)],
+        "general": [(1.0, "mcc", r.mcc(X))],
     }
 
 
+def mixable(f):
+    """Whether a search over mixtures takes a function: no ratio of which another is taken."""
+    curved = isinstance(f, Many) and f.kind == "spread" and isinstance(f.parts[0], Ratio)
+    return not curved and not isinstance(f, Mcc)
+
+
 def limits(r: Rows, rng, groups, parts):
-    """One constraint at random: text, limit, whether mixtures can be searched under it."""
-    X = r.on()
-    by = {g: r.on(group=g) for g in groups}
+    """One constraint at random: text and limit."""
+    X, by = r.on(), {g: r.on(group=g) for g in groups}
     g0 = groups[int(rng.integers(len(groups)))]
+    recalls = (r.recall(X, 0), r.recall(X, 1))
+    away = r.rate(X) - r.prior(X)
 
-    def k(low, high):
-        return float(np.round(rng.uniform(low, high), 2))
+    def over(kind, rate):
+        return Many(kind, tuple(rate(w) for w in by.values()))
 
-    def rates():
-        return tuple(r.rate(w) for w in by.values())
+    def bound(name, sign, f, low, high):
+        level = float(np.round(rng.uniform(low, high), 2))
+        return f"{name} {'>=' if sign > 0 else '<='} {level}", Limit(f, level, sign)
 
-    def recalls():
-        return tuple(r.recall(w) for w in by.values())
+    def floor(name, f, low, high):
+        return lambda: bound(name, 1.0, f, low, high)
 
-    def floor(name, f, low, high, mixable=True):
-        level = k(low, high)
-        return f"{name} >= {level}", Limit(f, level, 1.0), mixable
+    def cap(name, f, low, high):
+        return lambda: bound(name, -1.0, f, low, high)
 
-    def cap(name, f, low, high, mixable=True):
-        level = k(low, high)
-        return f"{name} <= {level}", Limit(f, level, -1.0), mixable
-
-    def gap(name, f, low, high):
-        # The other form of a bound on a difference.
-        level = k(low, high)
-        first, second = groups[0], groups[-1]
-        a, b = f(by[first]), f(by[second])
-        text = f"abs({name}.on(g='{first}') - {name}.on(g='{second}')) <= {level}"
-        return text, Limit(Many("abs", (a - b,)), level, -1.0), True
-
-    def deviation():
-        level = k(0.02, 0.3)
-        parts = tuple(x - r.rate(X) for x in rates())
-        return f"predicted_rate.deviation(g) <= {level}", Limit(Many("maxabs", parts), level, -1.0)
+    def gap():
+        """The other form of a bound on a difference."""
+        a, b = (f"predicted_rate.on(g='{g}')" for g in (groups[0], groups[-1]))
+        f = Many("abs", (r.rate(by[groups[0]]) - r.rate(by[groups[-1]]),))
+        return bound(f"abs({a} - {b})", -1.0, f, 0.0, 0.3)
 
     today = float(r.recall(X).value(1.0 * (r.deployed == 1)))
-    wins = Ratio(r.wins(X), r.losses(X), infinite=True)
     menu = [
-        lambda: floor("precision", r.precision(X), 0.3, 1.0),
-        lambda: floor("precision", r.precision(X), 0.5, 0.9),
-        lambda: floor("negative_predictive_value", r.npv(X), 0.3, 0.9),
-        lambda: floor("recall", r.recall(X), 0.1, 0.9),
-        lambda: cap("recall", r.recall(X), 0.3, 0.9),
-        lambda: cap("false_positive_rate", -1.0 * r.recall(X, 0) + 1.0, 0.0, 0.6),
-        lambda: cap("predicted_rate", r.rate(X), 0.2, 0.8),
-        lambda: floor("predicted_rate", r.rate(X), 0.1, 0.7),
-        lambda: cap("predicted_rate.difference(g)", Many("spread", rates()), 0.0, 0.4),
-        lambda: cap("recall.difference(g)", Many("spread", recalls()), 0.0, 0.4),
-        lambda: floor("predicted_rate.ratio(g)", Many("extremes", rates()), 0.2, 0.9),
-        lambda: cap("churn", r.churn(X), 0.05, 0.5),
-        lambda: floor(f"recall.on(g='{g0}')", r.recall(by[g0]), 0.2, 0.9),
-        lambda: floor(f"precision.on(g='{g0}')", r.precision(by[g0]), 0.3, 0.9),
-        lambda: cap(
-            "abs(predicted_rate - prior)", Many("abs", (r.rate(X) - r.prior(X),)), 0.0, 0.3
-        ),
-        lambda: floor("g_mean", Many("geo", (r.recall(X, 0), r.recall(X, 1))), 0.2, 0.7),
-        lambda: floor("h_mean", Many("harm", (r.recall(X, 0), r.recall(X, 1))), 0.2, 0.7),
-        lambda: floor("f1", r.fbeta(X), 0.2, 0.8),
-        lambda: cap("f1", r.fbeta(X), 0.3, 0.8),
-        lambda: cap("precision", r.precision(X), 0.3, 0.9),
-        lambda: floor("win_loss_ratio", wins, 0.3, 2.0),
-        lambda: floor("f1.min(g)", Many("min", tuple(r.fbeta(w) for w in by.values())), 0.1, 0.6),
-        lambda: floor("recall - recall.baseline()", r.recall(X) - today, -0.2, 0.1),
-        lambda: floor("mcc", r.mcc(X), 0.05, 0.5, False),
-        lambda: cap(
-            "precision.difference(g)",
-            Many("spread", tuple(r.precision(w) for w in by.values())),
-            0.05,
-            0.5,
-            False,
-        ),
+        floor("precision", r.precision(X), 0.3, 1.0),
+        floor("precision", r.precision(X), 0.5, 0.9),
+        floor("negative_predictive_value", r.npv(X), 0.3, 0.9),
+        floor("recall", r.recall(X), 0.1, 0.9),
+        cap("recall", r.recall(X), 0.3, 0.9),
+        cap("false_positive_rate", -1.0 * r.recall(X, 0) + 1.0, 0.0, 0.6),
+        cap("predicted_rate", r.rate(X), 0.2, 0.8),
+        floor("predicted_rate", r.rate(X), 0.1, 0.7),
+        cap("predicted_rate.difference(g)", over("spread", r.rate), 0.0, 0.4),
+        cap("recall.difference(g)", over("spread", r.recall), 0.0, 0.4),
+        floor("predicted_rate.ratio(g)", over("extremes", r.rate), 0.2, 0.9),
+        cap("churn", r.churn(X), 0.05, 0.5),
+        floor(f"recall.on(g='{g0}')", r.recall(by[g0]), 0.2, 0.9),
+        floor(f"precision.on(g='{g0}')", r.precision(by[g0]), 0.3, 0.9),
+        cap("abs(predicted_rate - prior)", Many("abs", (away,)), 0.0, 0.3),
+        floor("g_mean", Many("geo", recalls), 0.2, 0.7),
+        floor("h_mean", Many("harm", recalls), 0.2, 0.7),
+        floor("f1", r.fbeta(X), 0.2, 0.8),
+        cap("f1", r.fbeta(X), 0.3, 0.8),
+        cap("precision", r.precision(X), 0.3, 0.9),
+        floor("win_loss_ratio", Ratio(r.wins(X), r.losses(X), infinite=True), 0.3, 2.0),
+        floor("f1.min(g)", over("min", r.fbeta), 0.1, 0.6),
+        floor("recall - recall.baseline()", r.recall(X) - today, -0.2, 0.1),
+        floor("mcc", r.mcc(X), 0.05, 0.5),
+        cap("precision.difference(g)", over("spread", r.precision), 0.05, 0.5),
     ]
     if len(groups) > 1:
-        menu += [lambda: gap("predicted_rate", r.rate, 0.0, 0.3), lambda: (*deviation(), True)]
+        apart = over("maxabs", lambda w: r.rate(w) - r.rate(X))
+        menu += [gap, cap("predicted_rate.deviation(g)", apart, 0.02, 0.3)]
     if "u" in parts:
-        menu += [lambda: cap("predicted_rate.on('u')", r.rate(r.on("u")), 0.1, 0.7)] * 3
+        menu += [cap("predicted_rate.on('u')", r.rate(r.on("u")), 0.1, 0.7)] * 3
     if "checked" in parts:
-        menu += [lambda: floor("recall.on('checked')", r.recall(r.on("checked")), 0.2, 1.0)] * 3
+        checked = floor("recall.on('checked')", r.recall(r.on("checked")), 0.2, 1.0)
+        menu += [checked] * 3
     return menu[int(rng.integers(len(menu)))]()
 
 
@@ -280,11 +255,11 @@ def _draw(rng, twist):
     _, rows = evidence_of(Goal.parse("maximize accuracy"), parts, (), weights == "unit")
     shapes = objectives(rows, names)
     shape = list(shapes)[int(rng.integers(len(shapes)))]
-    sense, text, f, mixable = shapes[shape][int(rng.integers(len(shapes[shape])))]
+    sense, text, f = shapes[shape][int(rng.integers(len(shapes[shape])))]
     bounds = [limits(rows, rng, names, parts) for _ in range(int(rng.integers(0, 4)))]
     if twist == "no gap":
         gap = Limit(Many("spread", tuple(rows.rate(rows.on(group=g)) for g in names)), 0.0, -1.0)
-        bounds = [("predicted_rate.difference(g) <= 0", gap, True), *bounds[:1]]
+        bounds = [("predicted_rate.difference(g) <= 0", gap), *bounds[:1]]
     if twist == "equality":
         bounds = _met_exactly(rng, rows, visible, bounds)
     text = f"{'maximize' if sense > 0 else 'minimize'} {text}"
@@ -303,7 +278,8 @@ def _draw(rng, twist):
     oracle = Oracle(rows, sense, f, tuple(b[1] for b in bounds))
     if np.prod([len(c) for c in oracle.cutoffs]) > 20_000:
         return None
-    return Case(text, goal, evidence, oracle, mixable and all(b[2] for b in bounds))
+    functions = [f, *(limit.function for _, limit in bounds)]
+    return Case(text, goal, evidence, oracle, all(mixable(x) for x in functions))
 
 
 def _laid_out(rng, arrays, order):
@@ -332,11 +308,11 @@ def _met_exactly(rng, rows, visible, bounds):
     cuts = {s: rng.choice([-np.inf, *rows.scores[segment == s]]) for s in np.unique(segment)}
     p = np.array([float(x >= cuts[s]) for x, s in zip(rows.scores, segment, strict=True)])
     out = []
-    for text, limit, mixable in bounds:
+    for text, limit in bounds:
         level = float(limit.function.value(p))
         if np.isfinite(level):
             moved = text[: text.rindex(" ") + 1] + repr(level)
-            out.append((moved, Limit(limit.function, level, limit.sign), mixable))
+            out.append((moved, Limit(limit.function, level, limit.sign)))
     return out
 
 

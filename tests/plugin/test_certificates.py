@@ -1,9 +1,10 @@
-"""What a report says of its own answer: certificates, bounds, counts; with many groups too."""
+"""What a report says of its own answer: certificates, bounds, counts."""
 
 import numpy as np
 import pytest
 
 from setpoint import ConstantGoalWarning, solve
+from thinning import over
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning")
 
@@ -14,62 +15,57 @@ def scored(n=600, seed=0):
     return y + rng.normal(size=n), y
 
 
-@pytest.mark.parametrize("n_groups", [13, 41])
-@pytest.mark.parametrize("randomized", ["auto", False])
-def test_many_groups_end_and_meet_the_goal(n_groups, randomized):
-    s, y = scored(2000)
-    group = np.arange(len(y)) % n_groups
+@over(("n_groups", "n"), [(2, 300), (13, 1000), (41, 2000)])
+@over("randomized", ["auto", False])
+def test_any_number_of_groups_meets_the_goal_and_what_is_proved_is_optimal(n_groups, n, randomized):
+    s, y = scored(n)
+    group = np.arange(n) % n_groups
     goal = "maximize accuracy subject to predicted_rate.difference(g) <= 0.05"
     report = solve(goal, s, y, sensitive_features={"g": group}, randomized=randomized).report
     assert report.constraints[0].satisfied
-    assert report.certificate.gap is not None
     assert report.certificate.gap >= 0
+    assert report.status == "optimal" or report.certificate.gap > 1e-9
 
 
-def test_the_certificate_says_what_it_is_compared_with():
-    s, y = scored(60)
-    assert "No other rule without draws" in str(solve("mcc", s, y).report)
-    assert "No other rule on these scores" in str(solve("f1", s, y).report)
-    floor = solve("maximize recall subject to precision >= 0.6", s, y).report
-    assert "less than one expected row" in " ".join(str(floor).split())
-
-
-def test_a_bound_that_is_reached_is_called_optimal():
+@over(
+    "goal",
+    [
+        "maximize macro_f1 subject to churn <= 0.2 and precision >= 0.2",
+        "maximize precision.mean(g) subject to predicted_rate.difference(g) <= 0.1",
+    ],
+)
+@over("randomized", ["auto", False])
+def test_a_bound_that_is_reached_is_called_optimal(goal, randomized):
     s, y = scored(300)
-    group = np.arange(len(y)) % 2
-    deployed = (s > 0.4).astype(int)
-    for text in (
-        "macro_f1 subject to churn <= 0.2 and precision >= 0.2",
-        "precision.mean(g) subject to predicted_rate.difference(g) <= 0.1",
-        "accuracy subject to predicted_rate.difference(g) <= 0.1",
-    ):
-        for randomized in ("auto", False):
-            report = solve(
-                f"maximize {text}",
-                s,
-                y,
-                sensitive_features={"g": group},
-                baseline=deployed,
-                randomized=randomized,
-            ).report
-            proved = report.certificate.gap is not None and report.certificate.gap <= 1e-9
-            assert not (proved and report.status != "optimal"), text
+    given = {"sensitive_features": {"g": np.arange(300) % 2}, "baseline": (s > 0.4).astype(int)}
+    report = solve(goal, s, y, randomized=randomized, **given).report
+    gap = report.certificate.gap
+    assert report.status == "optimal" or gap is None or gap > 1e-9
+
+
+@over(
+    ("goal", "said"),
+    [
+        ("mcc", "No other rule without draws"),
+        ("f1", "No other rule on these scores"),
+        ("maximize recall subject to precision >= 0.6", "less than one expected row"),
+    ],
+)
+def test_the_certificate_says_what_it_is_compared_with(goal, said):
+    assert said in " ".join(str(solve(goal, *scored(60)).report).split())
 
 
 def test_an_infinite_optimum_at_nobody_is_announced():
-    s, y = scored(100)
     with pytest.warns(ConstantGoalWarning, match="predicting 0 for everyone"):
-        solve("maximize 1 / recall", s, y)
+        solve("maximize 1 / recall", *scored(100))
 
 
 def test_counts_are_shown_only_for_shares():
-    s, y = scored(200)
     with pytest.warns(ConstantGoalWarning):
-        text = str(solve("maximize 1000 * recall", s, y).report)
+        text = str(solve("maximize 1000 * recall", *scored(200)).report)
     assert " of " not in text.split("1000 * recall: ")[1].split("\n")[0]
 
 
 def test_a_solution_shows_itself_in_a_notebook():
-    s, y = scored(100)
-    solution = solve("f1", s, y)
+    solution = solve("f1", *scored(100))
     assert solution._repr_html_() == solution.report._repr_html_()

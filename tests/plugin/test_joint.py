@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from types import SimpleNamespace
 
 import cvxpy as cp
 import numpy as np
 import pytest
-import skops.io
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
@@ -18,11 +15,11 @@ from sklearn.svm import LinearSVC
 from setpoint.counts import Evidence
 from setpoint.goals import Requirements, as_goal
 from setpoint.plugin import MissingPairWarning, Options, search_rule
-from setpoint.plugin.fit.crossfit import JointPosterior, cross_fit, splits_of
+from setpoint.plugin.fit.crossfit import JointPosterior, cross_fit
 from setpoint.plugin.problem import Achievable
-from setpoint.plugin.solvers.searching import _add_plug_ins
 from setpoint.program import link
 from setpoint.search import best_mixture
+from thinning import over
 
 BY_G = Requirements({None: {"g": None}})
 
@@ -88,38 +85,37 @@ def exact(mass, objective, constraints):
     return cp.Problem(cp.Maximize(objective(c)), limits).solve(solver="CLARABEL")
 
 
-PROBLEMS = [
-    (
-        "maximize accuracy.min(g)",
-        lambda c: cp.minimum(*(c.right(g) for g in c.groups)),
-        lambda c: [],
-    ),
-    (
-        "maximize balanced_accuracy subject to recall(label=1).difference(g) <= 0.02",
-        lambda c: sum(c.recalls) / len(c.recalls),
-        lambda c: [
-            cp.max(cp.hstack([c.recall(g, 1) for g in c.groups]))
-            - cp.min(cp.hstack([c.recall(g, 1) for g in c.groups])) <= 0.02
-        ],
-    ),
-    (
-        "maximize h_mean subject to predicted_rate(label=0).difference(g) <= 0.01",
-        lambda c: cp.harmonic_mean(cp.hstack(c.recalls)),
-        lambda c: [
-            cp.max(cp.hstack([c.rate(g, 0) for g in c.groups]))
-            - cp.min(cp.hstack([c.rate(g, 0) for g in c.groups])) <= 0.01
-        ],
-    ),
-    (
-        "maximize accuracy subject to recall(label=2).on(g=0) >= 0.8",
-        lambda c: c.accuracy,
-        lambda c: [c.recall(0, 2) >= 0.8],
-    ),
-]  # fmt: skip
+def spread(rate, of, groups):
+    rates = cp.hstack([rate(g, of) for g in groups])
+    return cp.max(rates) - cp.min(rates)
 
 
-@pytest.mark.parametrize("shape", [{}, {"groups": 3, "visible": 2, "n_points": 8}])
-@pytest.mark.parametrize(("goal", "objective", "constraints"), PROBLEMS)
+@over("shape", [{}, {"groups": 3, "visible": 2, "n_points": 8}])
+@over(
+    ("goal", "objective", "constraints"),
+    [
+        (
+            "maximize accuracy.min(g)",
+            lambda c: cp.minimum(*(c.right(g) for g in c.groups)),
+            lambda c: [],
+        ),
+        (
+            "maximize balanced_accuracy subject to recall(label=1).difference(g) <= 0.02",
+            lambda c: sum(c.recalls) / len(c.recalls),
+            lambda c: [spread(c.recall, 1, c.groups) <= 0.02],
+        ),
+        (
+            "maximize h_mean subject to predicted_rate(label=0).difference(g) <= 0.01",
+            lambda c: cp.harmonic_mean(cp.hstack(c.recalls)),
+            lambda c: [spread(c.rate, 0, c.groups) <= 0.01],
+        ),
+        (
+            "maximize accuracy subject to recall(label=2).on(g=0) >= 0.8",
+            lambda c: c.accuracy,
+            lambda c: [c.recall(0, 2) >= 0.8],
+        ),
+    ],
+)
 def test_joint_posteriors_reach_the_optimum_of_the_population(goal, objective, constraints, shape):
     for seed in range(2):
         mass = population(seed, **shape)
@@ -137,9 +133,9 @@ def test_joint_posteriors_reach_the_optimum_of_the_population(goal, objective, c
 def test_it_is_never_worse_than_pooling_and_sometimes_much_better():
     gains = []
     for seed in range(8):
-        mass = population(seed)
-        joint = searched("maximize accuracy.min(g)", mass, joint=True)
-        pooled = searched("maximize accuracy.min(g)", mass, joint=False)
+        joint, pooled = (
+            searched("maximize accuracy.min(g)", population(seed), joint=j) for j in (True, False)
+        )
         assert not pooled.space.is_certain
         gains.append(joint.true.value(joint.v) - pooled.true.value(pooled.v))
     assert min(gains) >= -1e-6
@@ -150,60 +146,43 @@ def test_pooling_breaks_constraints_that_joint_posteriors_keep():
     goal = "maximize accuracy subject to recall(label=1).difference(g) <= 0.02"
     broken = []
     for seed in range(4):
-        mass = population(seed)
-        joint, pooled = (searched(goal, mass, joint=j) for j in (True, False))
+        joint, pooled = (searched(goal, population(seed), joint=j) for j in (True, False))
         assert joint.true.violation(joint.v) <= 1e-9
         broken.append(float(pooled.true.violation(pooled.v)))
     assert max(broken) > 0.01
 
 
-def test_a_sum_of_ratios_is_compared_with_the_plug_in_rules():
-    goal = "maximize macro_f1 subject to accuracy.on(g=0) >= 0.2"
-    for shape in ({}, {"visible": 2}):
-        space = searched(goal, population(3, **shape), joint=True).space
-        counted, before = space.counted, len(space.atoms)
-        _add_plug_ins(space)
-        posterior = counted.credit.class_posteriors(counted.rows, counted.scores)
-        held = counted.marginals.weights[:, :3].sum(axis=0)
-        for k, weights in enumerate((np.ones(3), held.sum() / np.maximum(held, 1.0))):
-            rule = space.rule(space.draw_among({before + k: 1.0}))
-            decided = counted.distribution(rule).argmax(axis=1)
-            np.testing.assert_array_equal(decided, (weights * posterior).argmax(axis=1))
-            v = space.rates.of(counted.block_counts(decided)[0])
-            np.testing.assert_allclose(space.features_of(before + k), v)
-        options = Options(evidence="soft", randomized=True)
-        outcome = search_rule(as_goal(goal), space.evidence, options, counted)
-        assert outcome.status == "stationary"
+@over("shape", [{}, {"visible": 2}])
+def test_a_sum_of_ratios_is_no_worse_than_the_plug_in_rules(shape):
+    """The largest posterior, and that over the share of its class."""
+    goal, mass = "maximize macro_f1 subject to accuracy.on(g=0) >= 0.2", population(3, **shape)
+    space = searched(goal, mass, joint=True).space
+    counted = space.counted
+    options = Options(evidence="soft", randomized=True)
+    outcome = search_rule(as_goal(goal), space.evidence, options, counted)
+    assert outcome.status == "stationary"
+    program = link(as_goal(goal), counted.codebook).at(counted.marginals)
+    posterior = counted.credit.class_posteriors(counted.rows, counted.scores)
+    for weights in (np.ones(3), 1.0 / mass.sum(axis=(0, 1, 2))):
+        decided = (weights * posterior).argmax(axis=1)
+        v = space.rates.of(counted.block_counts(decided)[0])
+        assert program.violation(v) > 0 or program.score_at(outcome.values) >= program.score_at(v)
 
 
-# ---------------------------------------------------------------- labels and pairs
-def grouped(n_rows=600, seed=0, n=3, groups=2, decide_on=(), weight=None):
+# ---------------------------------------------------------------- rows and models
+def grouped(n_rows=600, seed=0, kept=lambda g, y: np.ones(len(y), bool)):
+    """Features that tell of the group and the class, and the rows' labels of both."""
     rng = np.random.default_rng(seed)
-    g, y, s = (rng.integers(0, k, n_rows) for k in (groups, n, 2))
+    g, y = (rng.integers(0, k, n_rows) for k in (2, 3))
     X = np.column_stack([g, y == 1, y == 2]) * 1.5 + rng.normal(size=(n_rows, 3))
-    evidence = Evidence.from_arrays(
-        tuple("abc"[:n]), np.zeros(n_rows), y, needs=BY_G, weight=weight,
-        columns={"g": g, "s": s}, decide_on=decide_on,
+    X, g, y = (x[kept(g, y)] for x in (X, g, y))
+    rows = Evidence.from_arrays(
+        ("a", "b", "c"), np.zeros(len(y)), y, needs=BY_G, columns={"g": g}
     )  # fmt: skip
-    return X, y, g, evidence
-
-
-def test_joint_columns_refer_to_the_strata_of_each_segment():
-    _, y, g, rows = grouped(decide_on=("s",))
     joint = JointPosterior.of(rows.rows)
-    assert [str(group) for group in joint.groups] == ["g = 0", "g = 1"]
-    np.testing.assert_array_equal(joint.labels(rows.rows), g * 3 + y)
-    pairs = joint.joint_columns(rows.rows)
-    assert pairs.shape == (2, 6, 2)
-    for segment, key in enumerate(rows.segments):
-        for (stratum, true), (group, code) in zip(pairs[segment], np.ndindex(2, 3), strict=True):
-            assert true == code
-            assert dict(rows.codebook.strata[stratum].key) == {"g": group, **dict(key)}
-    # Other rows with the same columns: codes of strata may differ, groups do not.
-    some = Evidence.from_arrays(
-        ("a", "b", "c"), np.zeros(4), None, needs=BY_G, columns={"g": np.ones(4, int)}
-    )  # fmt: skip
-    assert (JointPosterior.of(grouped()[3].rows).joint_columns(some.rows)[..., 0] == 0).all()
+    labels = joint.labels(rows.rows)
+    np.testing.assert_array_equal(labels, g * 3 + y)
+    return X, labels, rows, joint
 
 
 def test_a_slot_without_some_group():
@@ -217,37 +196,19 @@ def test_a_slot_without_some_group():
     pairs = joint.joint_columns(rows.rows).reshape(2, 3, 2, 2)
     only = next(c for c, stratum in enumerate(rows.codebook.strata) if dict(stratum.key)["s"] == 1)
     assert (pairs[1, :, :, 0] == only).all()
-    scores = np.full((6, 6), 1 / 6)
-    soft = rows.with_posteriors(scores, pairs.reshape(2, 6, 2))
+    soft = rows.with_posteriors(np.full((6, 6), 1 / 6), pairs.reshape(2, 6, 2))
     assert soft.marginals.weights.sum() == pytest.approx(6.0)
 
 
-def test_it_can_be_stored():
-    joint = JointPosterior.of(grouped(decide_on=("s",))[3].rows)
-    file = skops.io.dumps(joint)
-    for copied in (
-        pickle.loads(pickle.dumps(joint)),
-        skops.io.loads(file, trusted=skops.io.get_untrusted_types(data=file)),
-    ):
-        assert vars(copied) == vars(joint)
-
-
-# ---------------------------------------------------------------- responses
 def test_scores_are_spread_over_all_combinations():
-    X, y, g, _ = grouped()
-    kept = ~((g == 1) & (y == 2))
-    rows = Evidence.from_arrays(
-        ("a", "b", "c"), np.zeros(kept.sum()), y[kept], needs=BY_G, columns={"g": g[kept]}
-    )  # fmt: skip
-    joint = JointPosterior.of(rows.rows)
+    X, labels, _, joint = grouped(kept=lambda g, y: ~((g == 1) & (y == 2)))
     assert joint.present == (0, 1, 2, 3, 4)
-    model = GaussianNB().fit(X[kept], joint.labels(rows.rows))
+    model = GaussianNB().fit(X, labels)
     scores = joint(model, X)
     np.testing.assert_allclose(scores[:, :5], model.predict_proba(X))
     assert (scores[:, 5] == 0.0).all()
-    np.testing.assert_allclose(joint.marginal(scores).sum(axis=1), 1.0)
-    np.testing.assert_allclose(joint.marginal(scores)[:, 2], scores[:, 2])
-    np.testing.assert_allclose(joint.marginal(scores)[:, 0], scores[:, 0] + scores[:, 3])
+    marginal = joint.marginal(scores)
+    np.testing.assert_allclose(marginal, scores[:, :3] + scores[:, 3:])
 
 
 class Says:
@@ -262,28 +223,37 @@ class Says:
         return self.out
 
 
-def test_what_is_not_a_posterior_is_refused():
-    joint = JointPosterior.of(grouped(n=2)[3].rows)
-    X = np.zeros((1, 1))
-    np.testing.assert_allclose(joint(Says([[0.1, 0.2, 0.3, 0.4]]), X), [[0.1, 0.2, 0.3, 0.4]])
-    with pytest.raises(ValueError, match=r"one is off by 0\.1"):
-        joint(Says([[0.1, 0.2, 0.3, 0.5]]), X)
+SIX = [0.1, 0.2, 0.3, 0.3, 0.05, 0.05]
+
+
+@over(
+    ("out", "classes", "message"),
+    [
+        ([[*SIX[:5], 0.15]], None, r"one is off by 0\.1"),
+        ([[0.1, -0.2, 0.7, 0.4, 0.0, 0.0]], None, "no posteriors"),
+        ([[np.nan, *SIX[1:]]], None, "no posteriors"),
+        ([0.5], None, "no posteriors"),
+        ([[0.5, 0.5]], None, "not trained on the 6 labels"),
+        ([[0.5, 0.5]], [7, 8], "not trained on the 6 labels"),
+        ([[0.5, 0.5]], ["a", "b"], "not trained on the 6 labels"),
+    ],
+)
+def test_what_is_not_a_posterior_is_refused(out, classes, message):
+    with pytest.raises(ValueError, match=message):
+        grouped()[3](Says(out, classes), np.zeros((1, 1)))
+
+
+def test_posteriors_that_are_nearly_right_are_scaled():
+    joint, X = grouped()[3], np.zeros((1, 1))
+    np.testing.assert_allclose(joint(Says([SIX]), X), [SIX])
     with pytest.warns(UserWarning, match="they are scaled"):
-        assert joint(Says([[0.1, 0.2, 0.3, 0.4005]]), X).sum() == pytest.approx(1.0)
-    for out in ([[0.1, -0.2, 0.7, 0.4]], [[np.nan, 0.2, 0.4, 0.4]], [0.5]):
-        with pytest.raises(ValueError, match="no posteriors"):
-            joint(Says(out), X)
-    for model in (Says([[0.5, 0.5]]), Says([[0.5, 0.5]], [3, 4]), Says([[0.5, 0.5]], ["a", "b"])):
-        with pytest.raises(ValueError, match="not trained on the 4 labels"):
-            joint(model, X)
+        assert joint(Says([[*SIX[:5], 0.0505]]), X).sum() == pytest.approx(1.0)
     with pytest.raises(AttributeError, match="LinearSVC has no predict_proba"):
         joint(LinearSVC(), X)
 
 
 def test_a_combination_that_a_model_lacks_has_probability_zero():
-    X, _, _, rows = grouped()
-    joint = JointPosterior.of(rows.rows)
-    labels = joint.labels(rows.rows)
+    X, labels, _, joint = grouped()
     model = GaussianNB().fit(X[labels != 4], labels[labels != 4])
     with pytest.warns(MissingPairWarning, match="no row of class 'b' with g = 1: its"):
         scores = joint(model, X)
@@ -292,38 +262,12 @@ def test_a_combination_that_a_model_lacks_has_probability_zero():
 
 
 # ---------------------------------------------------------------- cross-fitting
-def test_scores_out_of_fold():
-    X, _, _, rows = grouped(seed=3)
-    joint = JointPosterior.of(rows.rows)
-    labels = joint.labels(rows.rows)
-    model = LogisticRegression()
-    splits = splits_of(4, X, joint.for_folds(labels, 4), True, None, {})
-    fitted = cross_fit(model, X, labels, splits, joint, refit=True, params={})
-    assert fitted.scores.shape == (600, 6)
-    for train, test in splits:
-        own = LogisticRegression().fit(X[train], labels[train]).predict_proba(X[test])
-        np.testing.assert_allclose(fitted.scores[test], own, atol=1e-12)
-    soft = rows.with_posteriors(fitted.scores, joint.joint_columns(rows.rows))
-    # Posteriors fitted to these very rows know how many are of each kind.
-    np.testing.assert_allclose(soft.marginals.weights, rows.marginals.weights, rtol=0.05)
-    goal = as_goal("maximize accuracy.min(g)")
-    program = link(goal, soft.codebook).at(soft.marginals)
-    space = Achievable(program.table, rows, soft)
-    mixed = best_mixture(space, program, 1e-6)
-    assert space.is_certain
-    assert mixed.status == "optimal"
-
-
 def test_rare_combinations_are_not_a_reason_to_fail():
-    X, y, g, _ = grouped(300)
-    rare = (g == 1) & (y == 2)
-    kept = ~rare | (np.cumsum(rare) <= 1)
-    X, y, g = X[kept], y[kept], g[kept]
-    rows = Evidence.from_arrays(
-        ("a", "b", "c"), np.zeros(len(y)), y, needs=BY_G, columns={"g": g}
-    )  # fmt: skip
-    joint = JointPosterior.of(rows.rows)
-    labels = joint.labels(rows.rows)
+    def but_one(g, y):
+        rare = (g == 1) & (y == 2)
+        return ~rare | (np.cumsum(rare) <= 1)
+
+    X, labels, _, joint = grouped(300, kept=but_one)
     where = joint.for_folds(labels, 5)
     assert set(where[labels == 5]) == {2}  # with the others of its class
     np.testing.assert_array_equal(where[labels != 5], labels[labels != 5])
@@ -331,7 +275,7 @@ def test_rare_combinations_are_not_a_reason_to_fail():
     with pytest.warns(MissingPairWarning, match="class 'c' with g = 1") as caught:
         fitted = cross_fit(GaussianNB(), X, labels, splits, joint, refit=True, params={})
     assert len(caught) == 1  # of the one fold without
-    assert fitted.scores.shape == (len(y), 6)
+    assert fitted.scores.shape == (len(labels), 6)
     one = list(StratifiedShuffleSplit(1, test_size=0.3, random_state=0).split(X, where))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MissingPairWarning)

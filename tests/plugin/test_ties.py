@@ -1,17 +1,17 @@
 """Tied posteriors: a rule decides the rows given as the report counted it."""
 
-import warnings
-
 import numpy as np
 import pytest
 
 from setpoint import solve
 from setpoint.inputs import classes_of, posteriors
+from thinning import over
 
+pytestmark = pytest.mark.filterwarnings("ignore")
 GOAL = "maximize balanced_accuracy subject to recall.difference() <= 0.1"
 
 
-@pytest.mark.parametrize("seed", [85, *range(8)])
+@over("seed", [85, *range(8)])
 def test_the_rows_given_are_decided_as_they_were_counted(seed):
     rng = np.random.default_rng(seed)
     P = np.round(rng.dirichlet(np.ones(3), 18), 1)
@@ -20,9 +20,7 @@ def test_the_rows_given_are_decided_as_they_were_counted(seed):
     P /= P.sum(axis=1, keepdims=True)
     y = np.arange(18) % 3
     goal = f"{GOAL} and precision(label=1) >= 0.4" if seed == 85 else GOAL
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = solve(goal, P, y, evidence="soft", randomized="auto")
+    found = solve(goal, P, y, evidence="soft", randomized="auto")
     decided = found.rule.distribution(P)
     recalls = (decided * P).sum(axis=0) / P.sum(axis=0)
     assert recalls.mean() == pytest.approx(found.report.objective.posteriors, abs=1e-12)
@@ -31,21 +29,15 @@ def test_the_rows_given_are_decided_as_they_were_counted(seed):
     assert np.mean(counted) == pytest.approx(found.report.objective.value, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", [11, 21, 25, *range(5)])
-@pytest.mark.parametrize("parts", [3, 10])
+@over("seed", [11, 21, 25, *range(5)])
+@over("parts", [3, 10])
 def test_tied_posteriors_in_single_precision(seed, parts):
     rng = np.random.default_rng(seed)
     y = np.arange(12) % 4
     P = (rng.multinomial(parts, np.ones(4) / 4, 12) / parts).astype(np.float32)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = solve(
-            "maximize accuracy subject to precision(label=1) >= 0.5",
-            *(P, y),
-            evidence="label",
-            randomized=False,
-            on_infeasible="nearest",
-        )
+    goal = "maximize accuracy subject to precision(label=1) >= 0.5"
+    options = {"evidence": "label", "randomized": False, "on_infeasible": "nearest"}
+    found = solve(goal, P, y, **options)
     decided = found.rule.distribution(P)
     assert decided[np.arange(12), y].mean() == pytest.approx(found.report.objective.value)
     assert not any("renormalised" in note for note in found.report.warnings)

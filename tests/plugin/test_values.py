@@ -18,7 +18,6 @@ from thinning import over
 pytestmark = pytest.mark.filterwarnings(
     "ignore::setpoint.search.achievable.ConstantGoalWarning",
 )
-N_PROBLEMS = 200
 TOL = 1e-6
 
 
@@ -108,7 +107,7 @@ def decisions(evidence: Evidence, rule: Rule):
     return rule.distribution(evidence.scores, segments)[:, 1]
 
 
-@over("seed", range(N_PROBLEMS))
+@over("seed", range(300), every=10)
 def test_draws_reach_what_a_variable_a_row_does(seed):
     _, goal, gains, rows, evidence = problem(seed, 40)
     A, b = [a for a, _ in rows] or None, [b for _, b in rows] or None
@@ -128,7 +127,7 @@ def test_draws_reach_what_a_variable_a_row_does(seed):
     assert gains @ d == pytest.approx(found.by_posteriors, abs=1e-9 * size)
 
 
-@over("seed", range(N_PROBLEMS))
+@over("seed", range(300), every=10)
 def test_the_gap_covers_all_subsets(seed):
     r, goal, gains, rows, evidence = problem(seed, 10)
     every = np.array(list(product((0.0, 1.0), repeat=r.n)))
@@ -145,13 +144,3 @@ def test_the_gap_covers_all_subsets(seed):
     assert all(a @ d <= limit + TOL for a, limit in rows)
     assert found.certificate.gap is not None
     assert values.max() <= gains @ d + found.certificate.gap + TOL * (1.0 + abs(values.max()))
-
-
-@over("seed", range(0, N_PROBLEMS, 6))
-def test_without_bounds_a_row_is_accepted_where_it_gains(seed):
-    r, goal, _, _, evidence = problem(seed, 60)
-    found = search_rule(goal, evidence, Options.of("auto", evidence="soft", randomized=False))
-    assert found.certificate.gap == 0.0
-    expected = r.p * (r.x - r.c) - (1 - r.p) * r.c
-    clear = np.abs(expected) > 1e-9
-    assert (decisions(evidence, found.rule) == (expected > 0))[clear].all()

@@ -1,4 +1,4 @@
-"""The luck of which rules were found: its formula, and what is said of two candidates."""
+"""What it adds to a difference that rules are found on rows: its formula, and ties."""
 
 from dataclasses import replace
 
@@ -7,13 +7,23 @@ import pytest
 from scipy.stats import norm
 
 from plugin.samples import sample
-from plugin.test_judging import PRECISE, judge_of, scored
 from setpoint import evaluate, solve
 from setpoint.goals import Const, Goal
 from setpoint.inputs import CheckedData, GivenRows, classes_of
 from setpoint.plugin.fit.fitting import judge_by_rules
+from thinning import over
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
+PRECISE = "maximize recall subject to precision >= 0.6"
+
+
+def judge_of(goal, y, **columns):
+    given = {None: GivenRows(len(y), y, None, columns or None)}
+    return judge_by_rules(CheckedData.check(Goal.parse(goal), classes_of(y), given, None))
+
+
+def scored(judge, name, scores):
+    return judge.of_scores(name, {None: scores})
 
 
 def two(judge, s):
@@ -41,7 +51,7 @@ def influences(goal, y, decided):
     return value[str(goal.objective)], value[str(goal.constraints[0].lhs)]
 
 
-@pytest.mark.parametrize(
+@over(
     "text",
     [
         PRECISE,
@@ -51,7 +61,7 @@ def influences(goal, y, decided):
 )
 def test_the_variance_is_that_of_the_best_within_the_bounds(text):
     s, goal = sample(1200), Goal.parse(text)
-    judge = judge_of(text, s)
+    judge = judge_of(text, s.y)
     pair = two(judge, s)
     sense = 1.0 if goal.sense == "maximize" else -1.0
     plain, whole = 0.0, 0.0
@@ -76,20 +86,20 @@ def test_the_variance_is_that_of_the_best_within_the_bounds(text):
 
 def test_limits_are_never_nearer_and_a_loose_bound_has_no_rate():
     s = sample(600)
-    goal = "maximize recall subject to predicted_rate <= 0.3"  # rows accepted are no luck
-    judge = judge_of(goal, s)
+    goal = "maximize recall subject to predicted_rate <= 0.3"
+    judge = judge_of(goal, s.y)
     pair = two(judge, s)
     said = [judge.of_decisions(x.name, x.decided) for x in pair]
     assert said[0].rates is None
     assert judge.difference(*pair).low <= judge.difference(*said).low
     # Where one has no scores, the rate of the other is its own.
-    wide = judge_of(PRECISE, s)
+    wide = judge_of(PRECISE, s.y)
     one, other = two(wide, s)
     mixed = wide.difference(one, wide.of_decisions("said", other.decided))
     plain = wide.difference(*(wide.of_decisions(x.name, x.decided) for x in (one, other)))
     assert mixed.low < plain.low
     assert mixed.high > plain.high
-    loose = two(judge_of("maximize accuracy subject to recall >= 0.01", s), s)
+    loose = two(judge_of("maximize accuracy subject to recall >= 0.01", s.y), s)
     assert loose[0].rates == (0.0,)
 
 
@@ -97,10 +107,8 @@ def test_columns_of_values_take_the_errors_of_the_sides():
     rng = np.random.default_rng(0)
     n = 800
     y = (rng.random(n) < 0.3).astype(int)
-    goal = Goal.parse('maximize profit(tp="amount", fp=-2) subject to precision >= 0.6')
-    given = GivenRows(n, y, None, {"amount": rng.random(n) * 5})
-    inputs = CheckedData.check(goal, classes_of(y), {None: given}, None)
-    judge = judge_by_rules(inputs)
+    goal = 'maximize profit(tp="amount", fp=-2) subject to precision >= 0.6'
+    judge = judge_of(goal, y, amount=rng.random(n) * 5)
     pair = [scored(judge, str(k), 1.2 * y + rng.normal(size=n)) for k in (0, 1)]
     said = [judge.of_decisions(x.name, x.decided) for x in pair]
     alone, gain = judge.difference(*said), judge.difference(*pair)
@@ -114,7 +122,7 @@ def test_columns_of_values_take_the_errors_of_the_sides():
     assert gain.value - gain.low == pytest.approx(wanted)
 
 
-@pytest.mark.parametrize(
+@over(
     ("goal", "best", "other", "tied"),
     [
         (PRECISE, (200, 130), (150, 98), False),  # shown to be worse
@@ -128,10 +136,7 @@ def test_columns_of_values_take_the_errors_of_the_sides():
     ],
 )
 def test_what_cannot_be_distinguished_from_the_best(goal, best, other, tied):
-    y, goal = (np.arange(1000) < 400).astype(int), Goal.parse(goal)
-    inputs = CheckedData.check(goal, classes_of(y), {None: GivenRows(1000, y)}, None)
-    judge = judge_by_rules(inputs)
-    found = []
+    judge, found = judge_of(goal, (np.arange(1000) < 400).astype(int)), []
     for right, wrong in (best, other):
         decided = np.zeros(1000, int)
         decided[:right] = decided[400 : 400 + wrong] = 1
