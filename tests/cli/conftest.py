@@ -1,39 +1,52 @@
-"""Tables with everything that real ones have, and a model fitted on one of them."""
+"""Commands in this process, in a folder with tables and a model that is fitted once."""
 
 import json
 import os
+import shlex
+import shutil
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from cli.samples import BEST, GOAL, lines_of, write
 from setpoint.cli.app import app
 
-GOAL = "maximize recall subject to precision >= 0.7 and recall.difference(sex) <= 0.3"
-HEAD = "id,sex,age,income,city,since,old,y"
-SRC = Path(__file__).parents[2] / "src"
+
+class Done:
+    """What a command ended with."""
+
+    def __init__(self, result):
+        self.code, self.out, self.err = result.exit_code, result.stdout, result.stderr
+        self.bytes = result.stdout_bytes
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    @property
+    def text(self):
+        """The output as one line."""
+        return " ".join(self.out.split())
+
+    @property
+    def error(self):
+        assert (self.code, self.out) == (1, ""), self.out + self.err
+        line = self.err.splitlines()[-1]
+        assert line.startswith("error: ")
+        return line.removeprefix("error: ")
 
 
-def lines_of(n_rows, seed=0):
-    """Rows with numbers, groups, categories, missing values, dates and a deployed model."""
-    r = np.random.default_rng(seed)
-    out = []
-    for i in range(n_rows):
-        sex, city = r.choice(["f", "m"]), r.choice(["Bonn", "Kiel", "Köln", ""])
-        age, income = int(r.integers(18, 80)), r.normal(50, 15)
-        z = (income - 50) / 8 + (age - 50) / 20 + 0.5 * (sex == "m") + r.normal()
-        y, old = int(z > 0.7), int(z + r.normal() > 0.9)
-        shown = f"{income:.2f}" if r.random() > 0.05 else ""
-        day = f"20{r.integers(10, 24)}-0{r.integers(1, 10)}-1{r.integers(0, 10)}"
-        out.append(f"{i:05d},{sex},{age},{shown},{city},{day},{old},{y}")
-    return out
+def command(line, *more, **given):
+    words = [*shlex.split(line), *map(str, more)]
+    return Done(CliRunner().invoke(app, words, **given))
 
 
-def write(path, lines, encoding="utf-8"):
-    path.write_bytes(("\n".join([HEAD, *lines]) + "\n").encode(encoding))
-    return str(path)
+@pytest.fixture
+def run():
+    """Run a command in this process: a line as at a shell, and further words."""
+    return command
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -44,48 +57,59 @@ def models(plain_models):
         yield
 
 
-@pytest.fixture
-def run():
-    """Run a command in this process: exit code, stdout, stderr."""
-
-    def invoke(*args, **more):
-        return CliRunner().invoke(app, [str(a) for a in args], **more)
-
-    return invoke
-
-
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """loans.csv, new.csv, checked.csv; model.skops fitted on the first."""
+    """loans.csv, new.csv, checked.csv; model.skops fitted on the first, and fit.json of it."""
     at = tmp_path_factory.mktemp("cli")
     write(at / "loans.csv", lines_of(800))
     write(at / "new.csv", lines_of(300, seed=1))
     write(at / "checked.csv", lines_of(80, seed=2))
+    fit = f"fit '{at}/loans.csv' --target y --baseline old --drop id --json --model"
+    done = command(fit, at / "model.skops", "--goal", GOAL)
+    assert done.code == 4, done.err
+    (at / "fit.json").write_text(done.out)
+    poor = f"fit '{at}/loans.csv' --target y --drop id,income,age --model"
+    command(poor, at / "poor.skops", "--goal", BEST)
+    assert (at / "poor.skops").exists()
     return at
 
 
-@pytest.fixture(scope="session")
-def fitted(folder):
-    """What ``setpoint fit --json`` says of the model in the folder."""
-    done = CliRunner().invoke(
-        app,
-        [
-            *("fit", str(folder / "loans.csv"), "--target", "y", "--goal", GOAL),
-            *("--baseline", "old", "--drop", "id", "--json"),
-            *("--model", str(folder / "model.skops")),
-        ],
-    )
-    assert done.exit_code in (0, 3, 4), done.output
-    return json.loads(done.stdout)
-
-
 @pytest.fixture
-def model(folder, fitted):
-    return str(folder / "model.skops")
+def here(folder, tmp_path, monkeypatch):
+    """A folder with copies of the tables and the models, and the current one."""
+    for path in folder.iterdir():
+        shutil.copyfile(path, tmp_path / path.name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def once(folder):
+    """A fit on the tables of the folder, done once: what it says, its page and its model."""
+    made = {}
+
+    def fit(line, *more):
+        words = (line, *more)
+        if words not in made:
+            at = folder.parent / f"{folder.name}-{len(made)}"
+            at.mkdir()
+            out, before = [at / name for name in ("m.skops", "r.html")], os.getcwd()
+            os.chdir(folder)
+            try:
+                done = command(line, *more, "--model", out[0], "--report", out[1])
+            finally:
+                os.chdir(before)
+            assert done.code in (0, 3, 4), done.err
+            done.model, done.page = out[0], out[1].read_text("utf-8")
+            made[words] = done
+        return made[words]
+
+    return fit
 
 
 @pytest.fixture
 def shell():
     """The environment and the command of a process of its own."""
-    env = {**os.environ, "PYTHONPATH": str(SRC), "PYTHONUNBUFFERED": "", "OMP_NUM_THREADS": "1"}
+    src = str(Path(__file__).parents[2] / "src")
+    env = {**os.environ, "PYTHONPATH": src, "PYTHONUNBUFFERED": "", "OMP_NUM_THREADS": "1"}
     return [sys.executable, "-m", "setpoint.cli"], env

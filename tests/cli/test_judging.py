@@ -1,108 +1,198 @@
-"""``setpoint evaluate`` and ``setpoint frontier``: a stored model on other rows."""
+"""``setpoint evaluate``, ``frontier`` and ``compare``: stored models, and decisions in tables."""
 
 import json
+import subprocess
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from cli.samples import GOAL, lines_of, write
+from setpoint import evaluate, load_model
 from setpoint import frontier as frontier_of
-from setpoint import load_model
 from setpoint.tables import labels_of, read_table
+from thinning import over
+
+EVALUATE = "evaluate model.skops new.csv"
+CODES = {"shown": 0, "too close to call": 4, "shown to fail": 3}
 
 
-def test_evaluate_agrees_with_the_library(run, folder, model, tmp_path):
-    done = run("evaluate", model, folder / "new.csv", "--json")
-    out = json.loads(done.stdout)
-    stored = load_model(model)
-    table = read_table(folder / "new.csv", columns=stored.columns)
+def rows_of(name):
+    """A stored model, its frame and the labels of a table."""
+    stored = load_model("model.skops")
+    table = read_table(name, columns=stored.columns)
+    return stored, stored.frame(table), labels_of(table, "y", stored.classifier.classes_), table
+
+
+# ---------------------------------------------------------------------- evaluate
+def test_evaluate_agrees_with_the_library(run, here):
+    done = run(f"{EVALUATE} --json")
+    stored, X, y, table = rows_of("new.csv")
     # The goal is silent on the deployed model; the fit named the column, and it is there.
-    report = stored.classifier.evaluate(
-        stored.frame(table),
-        labels_of(table, "y", stored.classifier.classes_),
-        baseline=table.frame["old"],
-    )
+    report = stored.classifier.evaluate(X, y, baseline=table.frame["old"])
     assert report.deployed.rows == 300
-    same = report.to_dict()
-    same.pop("run")
-    assert out["evaluated"] == json.loads(json.dumps(same))
-    assert out["status"] == report.verdict
-    assert (
-        done.exit_code == {"shown": 0, "too close to call": 4, "shown to fail": 3}[report.verdict]
-    )
-    again = json.loads(run("evaluate", model, folder / "new.csv", "--json").stdout)
-    out.pop("run")
-    again.pop("run")
-    assert json.dumps(out) == json.dumps(again)
+    found = done.json["evaluated"]
+    assert {**found, "run": None} == json.loads(json.dumps({**report.to_dict(), "run": None}))
+    assert done.json["status"] == report.verdict
+    assert done.code == CODES[report.verdict]
+    text = run(f"{EVALUATE} --report r.html")
+    assert text.out.startswith("Shown to fail on 300 rows.\n\nGoal: maximize recall subject to")
+    assert "\nMeasured on 300 rows; the positive class is 1.\n" in text.out.split("What was re")[0]
+    assert "300 rows from new.csv" in (here / "r.html").read_text("utf-8")
 
 
-def test_evaluate_takes_other_names_and_writes_a_page(run, folder, model, tmp_path):
-    table = pd.read_csv(folder / "new.csv", dtype=str, keep_default_na=False)
-    table.rename(columns={"y": "truth"}).to_csv(tmp_path / "t.csv", index=False)
-    missing = run("evaluate", model, tmp_path / "t.csv")
-    assert (missing.exit_code, "t.csv has no column 'y'" in missing.stderr) == (1, True)
-    page = tmp_path / "r.html"
-    done = run("evaluate", model, tmp_path / "t.csv", "--target", "truth", "--report", page)
-    assert done.exit_code == 3
-    assert done.stdout.startswith("Shown to fail on 300 rows.\n\nGoal: maximize recall subject to")
-    assert "300 rows from t.csv" in page.read_text("utf-8")
-
-
-def test_evaluate_compares_with_the_deployed_model(run, folder, model, tmp_path):
+def test_other_names_for_labels_and_the_deployed_model(run, here):
     title = "\nAgainst the deployed model\n"
-    assert title in run("evaluate", model, folder / "new.csv").stdout
-    table = pd.read_csv(folder / "new.csv", dtype=str, keep_default_na=False)
-    table.rename(columns={"old": "today"}).to_csv(tmp_path / "t.csv", index=False)
-    assert title in run("evaluate", model, tmp_path / "t.csv", "--baseline", "today").stdout
-    without = run("evaluate", model, tmp_path / "t.csv")
-    assert without.exit_code in (0, 3, 4), without.stderr
-    assert title not in without.stdout
-    missing = run("evaluate", model, tmp_path / "t.csv", "--baseline", "old")
-    assert (missing.exit_code, "t.csv has no column 'old'" in missing.stderr) == (1, True)
+    assert title in run(EVALUATE).out
+    table = pd.read_csv("new.csv", dtype=str, keep_default_na=False)
+    table.rename(columns={"y": "truth", "old": "today"}).to_csv("t.csv", index=False)
+    line = "evaluate model.skops t.csv --target truth"
+    assert title in run(f"{line} --baseline today").out
+    without = run(line)
+    assert without.code in (0, 3, 4), without.err
+    assert title not in without.out
 
 
-def test_evaluate_names_a_label_that_is_not_a_class(run, folder, model, tmp_path):
-    lines = (folder / "new.csv").read_text("utf-8").strip().split("\n")
-    lines[7] = lines[7][:-1] + "2"
-    (tmp_path / "t.csv").write_text("\n".join(lines), "utf-8")
-    done = run("evaluate", model, tmp_path / "t.csv")
-    assert done.exit_code == 1
-    assert "t.csv, line 8: the label '2' in column 'y' is not a class of the model" in done.stderr
-
-
-def test_frontier_table_and_json(run, folder, model, tmp_path):
-    done = run(
-        "frontier", model, folder / "loans.csv", "--vary", "precision", "--values", "0.5:0.8:4",
-        "--json",
+@over(
+    "bound, code, verdict",
+    [(0.4, 0, "shown"), (0.63, 4, "too close to call"), (0.9, 3, "shown to fail")],
+)
+def test_the_exit_code_is_that_of_the_verdict(run, once, here, bound, code, verdict):
+    goal = "maximize recall subject to precision >= {}".format
+    fitted = once("fit loans.csv --target y --drop id --json", "--goal", goal(0.7))
+    line = ("evaluate", fitted.model, "new.csv", "--goal", goal(bound))
+    done = run(*line)
+    assert done.code == code
+    assert done.out.startswith(f"{verdict[0].upper()}{verdict[1:]} on 300 rows.\n")
+    assert f"\nGoal: {goal(bound)}\n" in done.out
+    assert f"at least {100 * bound:g} % asked: " in done.out
+    assert " (searched with 70 %)\n" in done.out
+    found = run(*line, "--json")
+    assert (found.code, found.json["status"], found.json["evaluated"]["verdict"]) == (
+        code, verdict, verdict,
     )  # fmt: skip
-    out = json.loads(done.stdout)["frontier"]
-    stored = load_model(model)
-    table = read_table(folder / "loans.csv", columns=stored.columns)
-    same = frontier_of(
-        stored.classifier, vary="precision", values=out["bounds"],
-        X=stored.frame(table), y=labels_of(table, "y", stored.classifier.classes_),
+    (entry,) = found.json["evaluated"]["constraints"]
+    assert (entry["bound"], entry["worked"]) == (bound, 0.7)
+    assert entry["slack"] == pytest.approx(entry["value"] - bound)
+    accepted = run(*line, "--accept", "too-close")
+    assert accepted.code == (0 if code == 4 else code)
+    assert accepted.out == done.out
+    # Other sides are another goal: nothing was searched with for them.
+    other = run(*line[:-1], "maximize precision subject to recall >= 0.2", "--json")
+    (entry,) = other.json["evaluated"]["constraints"]
+    assert (entry["bound"], entry["worked"]) == (0.2, None)
+
+
+def test_evaluating_the_rows_of_the_fit_says_so(run, here):
+    done = run("evaluate model.skops loans.csv --report r.html")
+    first = done.out.split("\n")[0]
+    assert first.endswith(" on 800 rows, 75.0 % of which the model was fitted on.")
+    words = "75.0 % of these rows are among those that the model was fitted on"
+    assert words in done.text
+    assert words in (here / "r.html").read_text("utf-8")
+    assert "was fitted on" not in run(EVALUATE).out
+    for name, seen in (("loans", 0.75), ("new", 0.0)):
+        found = run(f"evaluate model.skops {name}.csv --json").json
+        assert found["evaluated"]["counts"]["seen"] == seen
+
+
+# ---------------------------------------------------------------------- decisions in tables
+@pytest.fixture(scope="module")
+def decided():
+    r = np.random.default_rng(1)
+    z = r.normal(size=3_000)
+    return {
+        "decision": (z > 0.9).astype(int),
+        "label": (z + r.normal(size=3_000) > 1).astype(int),
+        "region": r.choice(["north", "south"], 3_000),
+        "w": r.integers(1, 4, 3_000).astype(float),
+        "old": (z > 1.2).astype(int),
+    }
+
+
+@pytest.fixture
+def tables(decided, tmp_path, monkeypatch):
+    duckdb = pytest.importorskip("duckdb", reason="tables are counted by DuckDB")
+    monkeypatch.chdir(tmp_path)
+    for k in range(3):
+        part = pd.DataFrame({name: column[k::3] for name, column in decided.items()})
+        part.to_parquet(f"p{k}.parquet", index=False)
+    with duckdb.connect("risk.duckdb") as own:
+        own.execute("CREATE TABLE decided AS FROM read_parquet('p*.parquet')")
+        own.execute("COPY decided TO 'all.csv'")
+    return tmp_path
+
+
+COUNTED = "--target label --prediction decision --goal"
+REGIONS = "maximize recall subject to precision >= 0.6 and recall.difference(region) <= 0.1"
+
+
+@pytest.mark.usefixtures("tables")
+@over(
+    "data", ["'p*.parquet'", "p0.parquet p1.parquet p2.parquet", "all.csv", "risk.duckdb::decided"]
+)
+def test_the_report_is_that_of_rows_in_memory(run, decided, data):
+    done = run(f"evaluate {data} --json --weight w {COUNTED}", REGIONS)
+    memory = evaluate(
+        REGIONS, decided["label"], decided["decision"], sample_weight=decided["w"],
+        sensitive_features={"region": decided["region"]},
+    ).to_dict()  # fmt: skip
+    assert done.code == CODES[done.json["status"]]
+    for part in ("objective", "constraints"):
+        assert done.json["evaluated"][part] == memory[part]
+    assert (done.json["command"], done.json["rows"], done.json["target"]) == (
+        "evaluate", 3_000, "label",
     )  # fmt: skip
-    assert out == json.loads(json.dumps(same.to_dict()))
-    text = run(
-        "frontier", model, folder / "loans.csv", "--vary", "precision", "--values", "0.5,0.7,1.5"
+
+
+def test_words_the_page_and_the_deployed_model(run, tables):
+    line = f"evaluate 'p*.parquet' {COUNTED}"
+    goal = "maximize recall subject to churn <= 0.2"
+    done = run(line, goal, "--baseline", "old", "--report", "p.html")
+    assert done.code == 0, done.err
+    assert done.out.startswith("Shown on 3,000 rows.\n")
+    assert "3,000 rows from" in (tables / "p.html").read_text("utf-8")
+    assert run(line, "maximize recall subject to recall >= 0.999", "--positive", "0").code == 3
+
+
+def test_nothing_is_printed_at_the_end_of_the_process(shell, tmp_path):
+    (tmp_path / "d.csv").write_text("y,d\n" + "1,1\n0,0\n1,0\n0,1\n" * 9)
+    command, env = shell
+    args = ("evaluate", "*.csv", "--target", "y", "--prediction", "d", "--goal", "recall", "--json")
+    done = subprocess.run(
+        [*command, *args], env=env, check=False, capture_output=True, text=True, cwd=tmp_path
     )
-    assert text.exit_code == 0
-    assert text.stdout.split("\n")[3].split("  ")[0] == "bound >="
-    assert "-: no rule meets this bound." in text.stdout
-    marked = [line.split() for line in text.stdout.splitlines() if line.endswith("  asked")]
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["rows"] == 36
+
+
+# ---------------------------------------------------------------------- frontier
+def test_a_frontier_agrees_with_the_library(run, here):
+    line = "frontier model.skops loans.csv --vary precision --values"
+    found = run(f"{line} 0.5:0.8:4 --json").json["frontier"]
+    stored, X, y, _ = rows_of("loans.csv")
+    same = frontier_of(stored.classifier, vary="precision", values=found["bounds"], X=X, y=y)
+    assert found == json.loads(json.dumps(same.to_dict()))
+    text = run(f"{line} 0.5,0.7,1.5")
+    assert text.code == 0
+    assert text.out.split("\n")[3].split("  ")[0] == "bound >="
+    assert "-: no rule meets this bound." in text.out
+    marked = [line.split() for line in text.out.splitlines() if line.endswith("  asked")]
     assert [row[:2] for row in marked] == [["70.0", "%"]]
+    line = "frontier model.skops loans.csv --vary 'churn <= 0.3' --values 0.2:0.4:3 --picture"
+    for picture, start in (("f.svg", b"<?xml"), ("f.png", b"\x89PNG")):
+        assert run(f"{line} {picture}").code == 0
+        assert (here / picture).read_bytes().startswith(start)
 
 
-def test_the_table_of_a_frontier_has_the_bound_that_is_asked(run, folder, tmp_path):
+def test_the_table_of_a_frontier_has_the_bound_that_is_asked(run, once, here):
     """Breakpoints are elsewhere: of rules without draws the asked bound gets the next one's."""
-    model = tmp_path / "m.skops"
     goal = "maximize recall subject to precision >= 0.7"
-    run("fit", folder / "loans.csv", "--target", "y", "--goal", goal, "--drop", "id",
-        "--model", model)  # fmt: skip
-    found = json.loads(run("frontier", model, folder / "loans.csv", "--json").stdout)["frontier"]
+    model = once("fit loans.csv --target y --drop id --json", "--goal", goal).model
+    found = run("frontier --json", model, "loans.csv").json["frontier"]
     k = next(i for i, bound in enumerate(found["bounds"]) if bound >= 0.7)
     assert found["bounds"][k] > 0.7
-    lines = run("frontier", model, folder / "loans.csv").stdout.splitlines()
+    lines = run("frontier", model, "loans.csv").out.splitlines()
     assert "The bound of precision >= 0.7 moves; the goal asks for 70 %." in lines
     head = next(line for line in lines if line.startswith("bound >="))
     assert [name.strip() for name in head.split("  ") if name] == [
@@ -116,44 +206,96 @@ def test_the_table_of_a_frontier_has_the_bound_that_is_asked(run, folder, tmp_pa
     assert bounds == sorted(bounds)
 
 
-def test_frontier_of_a_new_constraint_and_its_picture(run, folder, model, tmp_path):
-    for ending, start in ((".svg", b"<?xml"), (".png", b"\x89PNG")):
-        picture = tmp_path / f"f{ending}"
-        done = run(
-            "frontier", model, folder / "loans.csv", "--vary", "churn <= 0.3",
-            "--values", "0.2:0.4:3", "--picture", picture,
-        )  # fmt: skip
-        assert done.exit_code == 0, done.stderr
-        assert picture.read_bytes().startswith(start)
-
-
-@pytest.mark.parametrize(
-    ("args", "words"),
-    [
-        ((), "error: --vary says which bound moves"),
-        (("--vary", "churn"), "is the left side of no constraint"),
-        (("--vary", "precision", "--values", "0.9:0.5:3"), "LOW is below HIGH"),
-        (("--vary", "precision", "--values", "a"), "--values is LOW:HIGH:N"),
-        (("--vary", "precision", "--picture", "f.gif"), "ends neither in .svg nor in .png"),
-    ],
-)
-def test_what_is_wrong_with_a_frontier(run, folder, model, args, words):
-    done = run("frontier", model, folder / "loans.csv", *args)
-    assert done.exit_code == 1
-    assert words in done.stderr
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_a_frontier_by_probabilities_says_so(run, tmp_path, classes):
+@over("classes", [2, 3])
+def test_a_frontier_by_probabilities_says_so(run, here, classes):
     rng = np.random.default_rng(0)
     y = np.arange(300) % classes
     table = pd.DataFrame({"a": rng.normal(size=300) + y, "b": rng.normal(size=300) - y})
-    table.assign(y=np.array(["no", "yes", "x"])[y]).to_csv(tmp_path / "t.csv", index=False)
-    done = run(
-        "fit", tmp_path / "t.csv", "--target", "y", "--model", tmp_path / "m.skops",
-        "--goal", 'maximize accuracy subject to recall(label="yes") >= 0.3',
-    )  # fmt: skip
-    assert done.exit_code in (0, 3, 4), done.stderr
-    done = run("frontier", tmp_path / "m.skops", tmp_path / "t.csv", "--values", "0.2,0.5")
-    assert done.exit_code == 0, done.stderr
-    assert ("not counts of true classes" in done.stdout) == (classes == 3)
+    table.assign(y=np.array(["no", "yes", "x"])[y]).to_csv("t.csv", index=False)
+    goal = 'maximize accuracy subject to recall(label="yes") >= 0.3'
+    assert run("fit t.csv --target y --model m.skops --goal", goal).code in (0, 3, 4)
+    done = run("frontier m.skops t.csv --values 0.2,0.5")
+    assert done.code == 0, done.err
+    assert ("not counts of true classes" in done.out) == (classes == 3)
+
+
+# ---------------------------------------------------------------------- compare
+@pytest.fixture
+def fresh(here):
+    write(here / "fresh.csv", lines_of(900, seed=5))
+    return "compare poor.skops model.skops fresh.csv"
+
+
+def test_better_worse_and_the_codes(run, fresh):
+    goal = "--goal 'maximize accuracy'"
+    done = run(f"{fresh} {goal}")
+    assert done.code == 0, done.err
+    assert "\n\nShown to be better on 900 rows.\nIts accuracy is shown" in done.out
+    assert run(f"compare model.skops poor.skops fresh.csv {goal}").code == 3
+    same = run(f"compare model.skops model.skops fresh.csv {goal}")
+    assert same.code == 4
+    assert "Both models decide every row alike." in same.out
+    assert run(f"compare model.skops model.skops fresh.csv {goal} --accept too-close").code == 0
+
+
+def test_both_values_and_the_difference(run, fresh):
+    text = run(f"{fresh} --goal", GOAL).out
+    lines = text.splitlines()
+    assert "A, of today: poor.skops" in lines
+    assert "B, the candidate: model.skops" in lines
+    assert sum("; B - A " in line for line in lines) == 4
+    for start in ("  rows accepted", "  precision >= 0.7: ", "  sex = f"):
+        assert any(line.startswith(start) for line in lines)
+    assert "of the decisions differ (churn)." in text
+    found = run(f"{fresh} --json --goal", GOAL).json
+    assert found["status"] in ("shown to be better", "too close to call")
+    assert found["rows"] == 900
+    first = found["parts"][0]
+    assert (first["part"], first["text"]) == ("objective", "recall")
+    assert first["difference"]["value"] == pytest.approx(first["b"]["value"] - first["a"]["value"])
+    judged = run("evaluate model.skops fresh.csv --json --goal", GOAL).json["evaluated"]
+    for part in ("objective", "counts"):
+        assert found["b"][part] == judged[part]
+    assert {g["value"] for g in found["groups"]} == {"f", "m"}
+    assert 0 < found["accepted"]["b"] < 1
+
+
+def test_how_many_rows_would_show_it(run, here):
+    write(here / "few.csv", lines_of(60, seed=8))
+    line = "compare poor.skops model.skops few.csv --goal 'maximize specificity'"
+    first = run(f"{line} --json").json["parts"][0]
+    gain, low, high = (first["difference"][x] for x in ("value", "low", "high"))
+    past = low if gain > 0 else high
+    assert first["b_is"] == "too close to call"
+    assert first["rows_needed"] == pytest.approx(60 * ((past - gain) / gain) ** 2, abs=1)
+    assert f"would be shown by about {first['rows_needed']:,} rows." in run(line).text
+
+
+def test_models_that_decide_something_else(run, here):
+    fit = "fit loans.csv --target sex --positive f --goal f1 --drop id --model sex.skops"
+    assert run(fit).code == 0
+    line = "compare model.skops sex.skops new.csv"
+    error = run(line).error
+    assert "the target of model.skops is 'y', and of sex.skops 'sex'" in error
+    assert "--target names the column" in error
+    words = "the classes of model.skops is [0, 1], and of sex.skops ['f', 'm']"
+    assert words in run(f"{line} --target y").error
+
+
+def test_picture_rows_and_page(run, here, fresh):
+    done = run(f"{fresh} --picture both.svg --changed rows.csv --report page.html")
+    assert done.code in (0, 3, 4), done.err
+    assert done.out.endswith("Wrote both.svg, rows.csv, page.html.\n")
+    assert done.out.startswith(run(fresh).out.rstrip("\n"))
+    assert "<svg" in (here / "both.svg").read_text("utf-8")
+    page = (here / "page.html").read_text("utf-8")
+    assert "What the scores of each could reach" in page
+    assert "fresh.csv" in page
+    changed = pd.read_csv("rows.csv", dtype={"id": str})
+    differs = run(f"{fresh} --json").json["changes"]["changed"]
+    assert len(changed) == pytest.approx(900 * differs)
+    assert set(changed["change_B"]) <= {"win", "loss"}
+    assert (changed["decision_A"] != changed["decision_B"]).all()
+    table = pd.read_csv("fresh.csv", dtype={"id": str}).iloc[changed["row"]]
+    assert changed["id"].tolist() == table["id"].tolist()
+    assert changed["true"].tolist() == table["y"].tolist()

@@ -1,186 +1,261 @@
-"""``setpoint predict``: formats, columns kept, new groups and categories."""
+"""``setpoint predict``: formats, columns kept, new groups, room, many files."""
 
 import gzip
 import json
-import os
-import subprocess
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from setpoint import load_model, tables
+from cli.samples import lines_of, write
+from setpoint import load_model
 from setpoint.tables import read_table
+from table_models.samples import DEFER, PAYING, PAYING_LATER, PROFIT
+from thinning import over
 
-from .conftest import HEAD, lines_of, write
-
-
-@pytest.fixture
-def frame(folder, model):
-    return load_model(model).predict(read_table(folder / "new.csv"))
+PREDICT = "predict model.skops new.csv"
 
 
-def test_csv_keeps_every_bit_and_the_columns_as_they_stood(run, folder, model, frame, tmp_path):
-    out = tmp_path / "p.csv"
-    done = run("predict", model, folder / "new.csv", "--keep", "id,income", "-o", out)
-    assert (done.exit_code, done.stdout) == (0, "")
-    lines = out.read_text("utf-8").split("\n")
-    assert lines[0] == "id,income,prediction,score"
-    assert lines[1].startswith("00000,")
-    rows = [line.split(",") for line in lines[1:-1]]
-    np.testing.assert_array_equal([float(row[3]) for row in rows], frame["score"])
-    np.testing.assert_array_equal([int(row[2]) for row in rows], frame["prediction"])
-    assert not list(tmp_path.glob("*.part"))
+@pytest.fixture(scope="module")
+def frame(folder):
+    return load_model(folder / "model.skops").predict(read_table(folder / "new.csv"))
 
 
-@pytest.mark.parametrize("ending", [".csv.gz", ".parquet", ".jsonl"])
-def test_formats(run, folder, model, frame, tmp_path, ending):
-    out = tmp_path / f"p{ending}"
-    args = ("predict", model, folder / "new.csv", "--keep", "since", "-o", out)
-    assert run(*args).exit_code == 0
+@over("ending", [".csv", ".csv.gz", ".parquet", ".jsonl"])
+def test_formats_keep_every_bit_and_the_columns_as_they_stood(run, here, frame, ending):
+    out = here / f"p{ending}"
+    done = run(f"{PREDICT} --keep id,income -o", out)
+    assert (done.code, done.out) == (0, "")
     first = out.read_bytes()
-    assert run(*args).exit_code == 0
+    assert run(f"{PREDICT} --keep id,income -o", out).code == 0
     assert out.read_bytes() == first
     if ending == ".parquet":
-        scores = pd.read_parquet(out)["score"]
+        found = pd.read_parquet(out)
     elif ending == ".jsonl":
-        rows = [json.loads(line) for line in out.read_text("utf-8").split("\n")[:-1]]
-        assert list(rows[0]) == ["since", "prediction", "score"]
-        scores = [row["score"] for row in rows]
+        found = pd.DataFrame(map(json.loads, first.decode().splitlines()))
     else:
-        text = gzip.decompress(first).decode()
-        scores = [float(line.split(",")[2]) for line in text.split("\n")[1:-1]]
-    np.testing.assert_array_equal(scores, frame["score"])
+        text = gzip.decompress(first) if ending == ".csv.gz" else first
+        found = pd.DataFrame(line.split(",") for line in text.decode().splitlines())
+        found = found.set_axis(found.iloc[0], axis=1)[1:]
+    assert list(found) == ["id", "income", "prediction", "score"]
+    assert found["id"].tolist()[:2] == ["00000", "00001"]
+    np.testing.assert_array_equal(found["score"].astype(float), frame["score"])
+    np.testing.assert_array_equal(found["prediction"].astype(int), frame["prediction"])
+    assert not list(here.glob("*.part"))
 
 
-def test_json_lines_on_stdout(run, folder, model, frame):
-    done = run("predict", model, folder / "new.csv", "--json")
-    rows = [json.loads(line) for line in done.stdout.split("\n")[:-1]]
-    assert rows[0] == {"prediction": frame["prediction"][0], "score": frame["score"][0]}
-    assert len(rows) == 300
-
-
-def test_neither_order_nor_other_columns_matter(run, folder, model, tmp_path):
-    table = pd.read_csv(folder / "new.csv", dtype=str, keep_default_na=False)
+def test_stdin_stdout_and_other_columns_in_another_order(run, here, frame):
+    lines = run(f"{PREDICT} --json").out.splitlines()
+    assert json.loads(lines[0]) == {
+        "prediction": frame["prediction"][0],
+        "score": frame["score"][0],
+    }
+    assert len(lines) == 300
+    first = run(PREDICT)
+    assert run("predict model.skops -", input=(here / "new.csv").read_bytes()).bytes == first.bytes
+    table = pd.read_csv("new.csv", dtype=str, keep_default_na=False)
     shown = table[["since", "sex", "city", "income", "age"]].assign(more="x")
-    shown.to_csv(tmp_path / "t.csv", index=False)
-    first = run("predict", model, folder / "new.csv").stdout
-    assert run("predict", model, tmp_path / "t.csv").stdout == first
+    shown.to_csv("t.csv", index=False)
+    assert run("predict model.skops t.csv").out == first.out
 
 
-def test_a_missing_column_is_named(run, folder, model, tmp_path):
-    table = pd.read_csv(folder / "new.csv", dtype=str)
-    table.rename(columns={"income": "incomes"}).to_csv(tmp_path / "t.csv", index=False)
-    done = run("predict", model, tmp_path / "t.csv")
-    assert done.exit_code == 1
-    assert done.stderr.split("\n")[-2] == (
-        "error: t.csv has no column 'income' (did you mean 'incomes' or 'since'?)"
-    )
-
-
-def test_new_categories_are_decided_and_new_groups_are_asked_about(run, model, tmp_path):
+def test_new_categories_are_decided_and_new_groups_are_asked_about(run, here):
     lines = [line.replace("Kiel", "Rom") for line in lines_of(20, seed=3)]
-    assert run("predict", model, write(tmp_path / "t.csv", lines)).exit_code == 0
+    write(here / "t.csv", lines)
+    assert run("predict model.skops t.csv").code == 0
     lines[4] = lines[4].replace(",f,", ",x,").replace(",m,", ",x,")
-    data = write(tmp_path / "t.csv", lines)
-    done = run("predict", model, data)
-    assert done.exit_code == 1
-    assert "sex = x in row 4" in done.stderr
-    assert "--new-groups largest decides them" in done.stderr
-    done = run("predict", model, data, "--new-groups", "largest")
-    assert done.exit_code == 0
-    assert "note: 1 rows are of a group that fit did not see" in done.stderr
+    write(here / "t.csv", lines)
+    error = run("predict model.skops t.csv").error
+    assert "sex = x in row 4" in error
+    assert "--new-groups largest decides them" in error
+    done = run("predict model.skops t.csv --new-groups largest")
+    assert done.code == 0
+    assert "note: 1 rows are of a group that fit did not see" in done.err
 
 
-def test_what_cannot_be_kept(run, folder, model, tmp_path):
-    done = run("predict", model, folder / "new.csv", "--keep", "idd")
-    assert "error: --keep: new.csv has no column 'idd' (did you mean 'id'?)" in done.stderr
-    lines = [line + ",1" for line in lines_of(5)]
-    (tmp_path / "t.csv").write_text("\n".join([HEAD + ",score", *lines]), "utf-8")
-    done = run("predict", model, tmp_path / "t.csv", "--keep", "score")
-    assert "rename it in the table" in done.stderr
-
-
-def test_output_is_checked_first(run, folder, model, tmp_path):
-    new = folder / "new.csv"
-    (tmp_path / "d.csv").mkdir()
-    for out, words in (
-        (tmp_path / "p.xlsx", "ends in none of .csv, .csv.gz, .parquet, .jsonl"),
-        (tmp_path / "no" / "p.csv", "there is no folder"),
-        (new, "would overwrite DATA"),
-        (tmp_path / "d.csv", "is a folder; name a file in it"),
-    ):
-        done = run("predict", model, new, "-o", out)
-        assert done.exit_code == 1
-        assert words in done.stderr
-    done = run("predict", model, new, "--json", "-o", tmp_path / "p.csv")
-    assert "name the file *.jsonl" in done.stderr
-
-
-def test_a_full_disk_leaves_the_old_file(run, folder, model, tmp_path, monkeypatch):
+def test_a_full_disk_leaves_the_old_file(run, here, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(tables, "write_rows", full)
-    out = tmp_path / "p.csv"
-    out.write_text("old")
-    done = run("predict", model, folder / "new.csv", "-o", out)
-    assert done.exit_code == 1
-    assert done.stderr.endswith(
-        f"error: {out} cannot be written: No space left on device; the old {out} stays\n"
-    )
-    assert [p.name for p in tmp_path.iterdir()] == ["p.csv"]
-    assert out.read_text() == "old"
+    monkeypatch.setattr("setpoint.tables.write_rows", full)
+    (here / "p.csv").write_text("old")
+    error = run(f"{PREDICT} -o p.csv").error
+    assert error == "p.csv cannot be written: No space left on device; the old p.csv stays"
+    assert (here / "p.csv").read_text() == "old"
+    assert not list(here.glob("*.part"))
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device here")
-def test_a_full_device(run, folder, model):
-    done = run("predict", model, folder / "new.csv", "-o", "/dev/full")
-    assert done.exit_code == 1
-    assert "error: /dev/full cannot be written: No space left on device\n" in done.stderr
-
-
-def test_a_closed_stdout_is_found_before_any_work(shell, folder, model):
-    command, env = shell
-    done = subprocess.run(
-        ["sh", "-c", 'exec "$@" >&-', "sh", *command, "predict", str(model), "none.csv"],
-        env=env, capture_output=True, check=False, cwd=folder, text=True,
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert done.stderr == "error: stdout is closed, and the rows go there; -o names a file\n"
-
-
-# ---------------------------------------------------------------------- the file as a whole
-def test_a_file_for_a_spreadsheet(run, folder, model, tmp_path):
-    text = (folder / "new.csv").read_text("utf-8").splitlines()
-    rows = [line.replace(",", ";").replace(".", ",") for line in text]
-    rows[1] = rows[1].replace("Bonn", "=1+1").replace("Kiel", "=1+1").replace("Köln", "=1+1")
-    (tmp_path / "german.csv").write_text("\n".join(rows), "utf-8")
-    out = tmp_path / "out.csv"
-    done = run("predict", model, tmp_path / "german.csv", "--keep", "id,city", "--excel", "-o", out)
-    assert done.exit_code == 0, done.stderr
-    data = out.read_bytes()
+def test_a_file_for_a_spreadsheet(run, here):
+    rows = [row.replace(",", ";").replace(".", ",") for row in lines_of(20)]
+    for city in ("Bonn", "Kiel", "Köln"):
+        rows[0] = rows[0].replace(city, "=1+1")
+    write(here / "german.csv", rows, "id;sex;age;income;city;since;old;y")
+    done = run("predict model.skops german.csv --keep id,city --excel -o out.csv")
+    assert done.code == 0, done.err
+    data = (here / "out.csv").read_bytes()
     assert data.startswith(b"\xef\xbb\xbfid;city;prediction;score\r\n")
-    first, second = data.decode("utf-8-sig").splitlines()[1:3]
-    assert not first.split(";")[1].startswith("=")
-    assert all(
-        len(line.split(";")[3].replace("0,", "").lstrip("0")) <= 6 for line in (first, second)
-    )
-    assert "," in second.split(";")[3]
+    cells = [line.split(";") for line in data.decode("utf-8-sig").splitlines()[1:]]
+    assert not cells[0][1].startswith("=")
+    assert all(len(row[3].replace("0,", "").lstrip("0")) <= 6 and "," in row[3] for row in cells)
 
 
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        (("--excel", "-o", "x.parquet"), "--excel is for CSV, and the output is .parquet"),
-        (("--excel", "--json"), "--excel is for CSV, and the output is .jsonl"),
-        (("--at-most", "5", "-o", "out/"), "--at-most is for one table"),
-        (("--adapt", "-o", "out/"), "--adapt is for one table"),
-    ],
-)
-def test_options_of_one_table(run, folder, model, tmp_path, monkeypatch, more, words):
+# ---------------------------------------------------------------------- room
+def test_room_for_so_many_rows_in_all_and_in_each_group(run, here, frame):
+    accepted = frame["prediction"] == 1
+    done = run(f"{PREDICT} --at-most 7")
+    assert done.out.count("\n1,") == 7
+    n = accepted.sum()
+    assert f"the rule decides 1 for {n} of 300 rows, and the 7 best keep that" in done.err
+    men = int(accepted[pd.read_csv("new.csv")["sex"] == "m"].sum())
+    for more, counts in (
+        ("--by sex --at-most 3", {"f": 3, "m": 3}),
+        ("--by sex --at-most f=3 --at-most m=1", {"f": 3, "m": 1}),
+        ("--by sex --at-most f=3 --at-most m=300 --at-most x=2", {"f": 3, "m": men}),
+        ("--by old --at-most 0=2 --at-most 1=5", {"0": 2, "1": 5}),  # numbers are groups too
+    ):
+        done = run(f"{PREDICT} --keep {more.split()[1]} {more}")
+        rows = [line.split(",")[:2] for line in done.out.splitlines()[1:]]
+        assert {g: sum(row == [g, "1"] for row in rows) for g in counts} == counts
+        assert f"by group of {more.split()[1]}, keep that" in done.err
+
+
+# ---------------------------------------------------------------------- amounts and deferring
+@pytest.fixture
+def paying(tmp_path, monkeypatch):
+    PAYING.to_csv(tmp_path / "data.csv", index=False)
+    PAYING_LATER.to_csv(tmp_path / "new.csv", index=False)
     monkeypatch.chdir(tmp_path)
-    done = run("predict", model, folder / "new.csv", *more)
-    assert done.exit_code == 1
-    assert words in done.stderr
-    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("paying")
+def test_a_rule_that_looks_at_the_amount_goes_round(run):
+    duckdb = pytest.importorskip("duckdb")
+    done = run("fit data.csv --target y --accept too-close --model model.skops --goal", PROFIT)
+    assert done.code in (0, 3), done.err
+    assert "predict 'yes' when the probability times amount exceeds" in done.out
+    run(f"{PREDICT} --keep amount,y -o out.csv")
+    sql = run("export model.skops --format sql --dialect duckdb").out
+    same = duckdb.sql(f"SELECT count(*) FROM 'out.csv' WHERE ({sql}) = prediction").fetchall()
+    assert same == [(300,)]
+    judged = run("evaluate out.csv --prediction prediction --target y --goal", PROFIT)
+    assert "profit(tp=amount - 5, fp=-5)" in judged.out
+    PAYING_LATER.drop(columns="amount").to_csv("less.csv", index=False)
+    error = run("predict model.skops less.csv").error
+    assert "no column 'amount'" in error
+    assert "fit again with --decide-on none" in error
+
+
+@pytest.mark.usefixtures("paying")
+def test_deferred_rows_go_round(run):
+    fit = "fit data.csv --target y --accept too-close --model model.skops --set defer-label=ask"
+    done = run(f"{fit} --goal", DEFER)
+    assert "and defer in between" in done.text
+    decided = run(f"{PREDICT} --json")
+    answers = [json.loads(line)["prediction"] for line in decided.out.splitlines()]
+    assert set(answers) == {"no", "yes", "ask"}
+    assert f"{answers.count('ask')} of 300 rows are deferred to a person" in decided.err
+    assert run("export model.skops --format sql").out.rstrip().endswith("ELSE 'ask'\nEND")
+    out = pd.DataFrame({"y": PAYING_LATER["y"], "d": answers}).replace("ask", "defer")
+    out.to_csv("deferred.csv", index=False)
+    judge = "evaluate deferred.csv --prediction d --target y --goal"
+    assert "deferral_rate" in run(judge, DEFER).out
+    solve = "solve data.csv --score x --target y --goal"
+    words = "these tables are only counted; setpoint fit takes such goals"
+    assert words in run(solve, DEFER).error
+
+
+# ---------------------------------------------------------------------- many files
+@pytest.fixture
+def data(here, monkeypatch):
+    """Four Parquet files and one of CSV, of 60 rows each, read 25 rows at a time."""
+    pytest.importorskip("pyarrow", reason="Parquet files are read and written by it")
+    monkeypatch.setattr("setpoint.tables.files._ROWS", 25)
+    at = here / "data"
+    at.mkdir()
+    for k in range(4):
+        table = read_table(write(here / "t.csv", lines_of(60, seed=k)))
+        table.frame.to_parquet(at / f"p{k}.parquet", index=False)
+    write(at / "c.csv", lines_of(60, seed=4))
+    return at
+
+
+def names(at):
+    return sorted(path.name for path in Path(at).iterdir())
+
+
+def test_every_file_is_decided_as_alone(run, here, data):
+    done = run("predict model.skops 'data/p*.parquet' data/c.csv --keep id -o out")
+    assert done.code == 0, done.err
+    assert done.out == "Wrote 5 files with 300 rows to out.\n"
+    assert names("out") == ["c.csv", *(f"p{k}.parquet" for k in range(4))]
+    for path in sorted(data.iterdir()):
+        assert run(f"predict model.skops data/{path.name} --keep id -o {path.name}").code == 0
+        if path.suffix == ".csv":
+            assert Path(path.name).read_bytes() == Path("out", path.name).read_bytes()
+        else:
+            one, other = (pd.read_parquet(Path(at, path.name)) for at in (".", "out"))
+            pd.testing.assert_frame_equal(one, other)
+
+
+def test_what_is_there_stays(run, here, data):
+    (here / "out").mkdir()
+    (here / "out" / "p2.parquet").write_bytes(b"mine")
+    line = "predict model.skops 'data/p*.parquet' -o out/"
+    done = run(line)
+    assert done.code == 0, done.err
+    assert done.out == "Wrote 3 files with 180 rows to out/.\n"
+    assert "1 of 4 files are in" in done.err
+    assert "p2.parquet; --overwrite decides them anew" in done.err
+    assert (here / "out" / "p2.parquet").read_bytes() == b"mine"
+    assert "Wrote 0 files with 0 rows" in run(line).out
+    assert "Wrote 4 files with 240 rows" in run(f"{line} --overwrite").out
+    assert len(pd.read_parquet(here / "out" / "p2.parquet")) == 60
+
+
+def test_a_corrupt_file_is_named_and_the_others_go_on(run, data):
+    (data / "p1.parquet").write_bytes((data / "p1.parquet").read_bytes()[:2000])
+    frame = pd.read_parquet(data / "p2.parquet")
+    frame["age"] = frame["age"].astype(object).where(frame.index != 40, "old").astype(str)
+    frame.to_parquet(data / "p2.parquet")
+    pd.read_parquet(data / "p3.parquet").drop(columns="age").to_parquet(data / "p3.parquet")
+    done = run("predict model.skops 'data/*' -o out")
+    assert done.code == 1
+    assert "error: data/p1.parquet: p1.parquet is a damaged Parquet file" in done.err
+    assert "column 'age', row 41: 'old'" in done.err
+    assert "p3.parquet has no column 'age'" in done.err
+    assert "error: 3 of 5 files could not be decided: " in done.err
+    assert done.out == "Wrote 2 files with 120 rows to out.\n"
+    assert names("out") == ["c.csv", "p0.parquet"]
+
+
+@pytest.mark.usefixtures("data")
+def test_stopped_and_gone_on_with(run, monkeypatch):
+    from setpoint.cli import predict as module
+
+    decide, seen = module._decide, []
+
+    def after_two(found, path, *more):
+        seen.append(path)
+        n = decide(found, path, *more)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        return n
+
+    def within(*_):
+        raise KeyboardInterrupt
+
+    line = "predict model.skops 'data/p*.parquet' -o out"
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_decide_batches", within)
+        assert run(line).code == 130
+    assert names("out") == []
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_decide", after_two)
+        done = run(line)
+    assert done.code == 130
+    assert "stopped; out/p0.parquet and out/p1.parquet were written" in done.err
+    assert names("out") == ["p0.parquet", "p1.parquet"]
+    done = run(line)
+    assert done.out == "Wrote 2 files with 120 rows to out.\n"
+    assert "2 of 4 files are in" in done.err

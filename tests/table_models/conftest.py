@@ -1,23 +1,8 @@
-"""Tables with groups and a deployed model, and models fitted on one of them."""
+"""Models fitted on the tables, once; tests look at them only."""
 
-import numpy as np
-import pandas as pd
 import pytest
 
-from tables.fits import fit_table
-
-GOAL = "maximize recall subject to precision >= 0.7 and recall.difference(sex) <= 0.3"
-
-
-def rows(n, seed):
-    """`x` and `w` know something of `y`, and `old` is what the deployed model decides."""
-    r = np.random.default_rng(seed)
-    sex, x, w = r.choice(["f", "m"], n), r.normal(size=n), r.normal(size=n)
-    z = x + 0.5 * (sex == "m") + 0.6 * w + 0.7 * r.normal(size=n)
-    old = np.where(x + r.normal(size=n) > 0.6, "yes", "no")
-    return pd.DataFrame(
-        {"sex": sex, "x": x, "w": w, "old": old, "y": np.where(z > 0.5, "yes", "no")}
-    )
+from table_models.samples import DATED, FAIR, deployed, fit_table
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -27,23 +12,30 @@ def models(plain_models):
 
 @pytest.fixture(scope="session")
 def fitted_on():
-    return rows(1200, 0)
+    return deployed(1200, 0)
 
 
 @pytest.fixture(scope="session")
 def fresh():
-    return rows(900, 1)
+    return deployed(900, 1)
 
 
 @pytest.fixture(scope="session")
 def poor(fitted_on):
     """A model that does not see `w`."""
-    return fit_table(fitted_on, GOAL, target="y", drop=["w", "old"])
+    return fit_table(fitted_on, FAIR, drop=["w", "old"])
 
 
 @pytest.fixture(scope="session")
 def good(fitted_on):
-    return fit_table(fitted_on, GOAL, target="y", drop=["old"])
+    return fit_table(fitted_on, FAIR, drop=["old"])
+
+
+@pytest.fixture(scope="session")
+def precise():
+    """A model of the dated rows."""
+    goal = "maximize recall subject to precision >= 0.6"
+    return fit_table(DATED, goal, drop=("customer", "day"))
 
 
 @pytest.fixture

@@ -5,69 +5,58 @@ import pandas as pd
 import pytest
 
 from setpoint import InputError
-from table_models.test_fitting import FRAME, NEW
-from tables.fits import fit_table
-
-
-@pytest.fixture(scope="module")
-def model():
-    goal = "maximize recall subject to precision >= 0.6"
-    return fit_table(FRAME, goal, target="y", drop=("customer", "day"))
+from table_models.samples import DATED, LATER, fit_table
 
 
 def notes_of(said):
     return [note for note in said() if note.startswith("the table: ")]
 
 
-def test_rows_as_before_need_no_word(model, said):
-    model.predict(NEW)
+def test_what_is_odd_comes_in_one_line(precise, said):
+    precise.predict(LATER)
     assert notes_of(said) == []
-
-
-def test_what_is_odd_comes_in_one_line(model, said):
-    odd = NEW.assign(a=NEW["a"].abs() * 100, city="Rome")
-    model.predict(odd)
+    odd = LATER.assign(a=LATER["a"].abs() * 100, city="Rome")
+    precise.predict(odd)
     (line,) = notes_of(said)
     assert "'yes' for " in line
     assert "where the rule was chosen" in line
     assert "city: 100 % values never seen" in line
     assert "a: 9" in line
     assert " beyond " in line
+    precise.predict(LATER.assign(a=np.nan))
+    (line,) = notes_of(said)
+    assert "a: no value in any row" in line
 
 
-def test_a_class_that_became_rare(model, said):
-    rare = pd.concat([NEW[NEW["y"] == "no"], NEW[NEW["y"] == "yes"][:10]])
-    judged = model.evaluate(rare)
+def test_a_class_that_became_rare(precise, said):
+    rare = pd.concat([LATER[LATER["y"] == "no"], LATER[LATER["y"] == "yes"][:10]])
+    judged = precise.evaluate(rare)
     share = 100 * 10 / len(rare)
     (line,) = [note for note in said() if "what held there need not hold here" in note]
     assert f"class 'yes' is {share:.3g} % of these rows" in line
     assert line in judged.warnings
-    model.evaluate(NEW)
+    precise.evaluate(LATER)
     assert not [n for n in said() if "need not hold here" in n]
-
-
-def test_a_column_that_is_empty_now_is_odd(model, said):
-    model.predict(NEW.assign(a=np.nan))
-    (line,) = notes_of(said)
-    assert "a: no value in any row" in line
 
 
 # ---------------------------------------------------------------------- the rule found anew
 def test_adapt_keeps_a_bound_on_what_is_predicted(said):
     goal = "maximize recall subject to predicted_rate <= 0.2"
-    fitted = fit_table(FRAME, goal, target="y", drop=("customer", "day"))
-    shifted = NEW.assign(a=NEW["a"] + 1)
+    fitted = fit_table(DATED, goal, drop=("customer", "day"))
+    shifted = LATER.assign(a=LATER["a"] + 1)
     before = fitted.predict(shifted)
     assert (before["prediction"] == "yes").mean() > 0.3
     adapted = fitted.predict(shifted, adapt=True)
     share = (adapted["prediction"] == "yes").mean()
     assert 0.18 <= share <= 0.2
     assert any("found anew" in note for note in said())
+    few = fitted.predict(shifted, at_most=5, adapt=True)
+    assert (few["prediction"] == "yes").sum() == 5
 
 
-def test_adapt_needs_a_rule_and_no_labels(model):
+def test_adapt_needs_a_rule_and_no_labels(precise):
     with pytest.raises(ValueError, match="precision needs labels"):
-        model.predict(NEW, adapt=True)
-    trained = fit_table(FRAME, "f1", target="y", solver="profiled", drop=("customer", "day"))
+        precise.predict(LATER, adapt=True)
+    trained = fit_table(DATED, "f1", solver="profiled", drop=("customer", "day"))
     with pytest.raises(InputError, match="`adapt` finds the rule of a model anew"):
-        trained.predict(NEW, adapt=True)
+        trained.predict(LATER, adapt=True)

@@ -6,21 +6,19 @@ import pytest
 
 from setpoint import save_model
 from setpoint.tables import TableModel
-from tables.fits import fit_table
-
-from .conftest import GOAL
+from table_models.samples import FAIR, fit_table
 
 
 @pytest.fixture(scope="module")
 def fitted(fitted_on):
-    return fit_table(fitted_on, GOAL, target="y", baseline="old")
+    return fit_table(fitted_on, FAIR, baseline="old")
 
 
 def test_the_facts_of_a_fit(fitted, tmp_path):
     save_model(fitted, tmp_path / "m.skops")
     found = TableModel.load(tmp_path / "m.skops")
     facts = found.to_dict()
-    assert (str(found.rule_goal), found.judge_by) == (GOAL.replace("sex", '"sex"'), None)
+    assert (str(found.rule_goal), found.judge_by) == (FAIR.replace("sex", '"sex"'), None)
     assert facts["rows"] == {"fitted": 900, "held_out": 300, "certifying": 0}
     assert facts["model"] == "LogisticRegression"
     assert (facts["solver"], facts["family"]) == ("exact", "plugin")
@@ -37,24 +35,23 @@ def test_the_facts_of_a_fit(fitted, tmp_path):
 def test_they_are_plain_values(fitted):
     found = fitted.to_dict()
     assert json.loads(json.dumps(found)) == found
-    assert found["classes"] == ["no", "yes"]
-    assert found["positive"] == "yes"
+    assert (found["classes"], found["positive"]) == (["no", "yes"], "yes")
     assert found["judged"]["verdict"] == fitted.held_out.verdict
 
 
-def test_a_margin_has_two_goals(fitted_on):
+def test_a_margin_has_two_goals_and_a_trained_model_a_name(fitted_on):
     found = fit_table(
-        fitted_on, "maximize recall subject to precision >= 0.75", target="y", drop=["old"],
+        fitted_on, "maximize recall subject to precision >= 0.75", drop=["old"], solver="ero",
         judge_by="maximize recall subject to precision >= 0.7",
     )  # fmt: skip
-    shown = found
-    assert str(shown.rule_goal).endswith("0.75")
-    assert str(shown.judge_by).endswith("0.7")
+    assert str(found.rule_goal).endswith("0.75")
+    assert str(found.judge_by).endswith("0.7")
+    assert found.to_dict()["model"] == "a linear model"
 
 
 def test_what_was_certified(fitted_on, fresh):
     model = fit_table(
-        fitted_on, "maximize recall subject to precision >= 0.6", target="y", drop=["old"],
+        fitted_on, "maximize recall subject to precision >= 0.6", drop=["old"],
         test_size=0.0, confidence=0.9,
     )  # fmt: skip
     shown = model
@@ -74,11 +71,6 @@ def test_no_row_is_decided(fitted, monkeypatch):
     for name in ("predict", "_scores", "evaluate"):
         monkeypatch.setattr(type(fitted.classifier), name, fail)
     assert fitted.judged.verdict is not None
-
-
-def test_a_trained_model_has_a_name(fitted_on):
-    model = fit_table(fitted_on, "f1", target="y", solver="ero", drop=["old"])
-    assert model.to_dict()["model"] == "a linear model"
 
 
 def test_the_page_of_the_fit_is_that_which_the_fit_wrote(fitted, tmp_path):
