@@ -12,12 +12,14 @@ import pytest
 import skops.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import coo_array, random_array
 from sklearn.naive_bayes import GaussianNB
 
 from setpoint import ModelFileError, load_model, save_model
 from setpoint.classifiers import skops_io
 from setpoint.classifiers.persistence import FACTS, SCHEMA
 from setpoint.errors import InputError
+from thinning import over
 
 MIB = 1 << 20
 ZEROS = bytes(MIB)
@@ -87,35 +89,37 @@ def members():
         return [(name, archive.read(name)) for name in archive.namelist()]
 
 
-def test_a_member_that_nobody_names(path, members):
+def one(file, content, **own):
+    """The archive of a list of one array, or of what is said of it."""
+    return archive_of([(SCHEMA, schema_of(node(file, **own))), (file, content)])
+
+
+def test_members_and_facts_that_do_not_fit_the_schema(path, members):
+    first = members[0][0]
+    assert first != SCHEMA
     message = refused(path, archive_of([*members, ("extra.bin", 16)]), "nothing names its member")
     assert "'extra.bin' of 16 MiB" in message
-
-
-def test_a_member_that_is_missing(path, members):
-    assert members[0][0] != SCHEMA
-    refused(path, archive_of(members[1:]), f"names '{members[0][0]}', it has none")
-
-
-def test_facts_of_many_bytes(path, members):
+    refused(path, archive_of(members[1:]), f"names '{first}', it has none")
     refused(path, archive_of([*members, (FACTS, 64)]), "setpoint.json takes 64 MiB, 1.0 MiB")
-
-
-def test_a_schema_of_many_bytes(path):
     refused(path, archive_of([(SCHEMA, 32)]), "to read its schema.json; 64 MiB are allowed")
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        data = archive_of([*members, members[0]])
+    refused(path, data, f"holds 2 members '{first}'")
+    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        refused(path, archive_of(members, method), f"compressed by method {method}")
 
 
-def test_an_array_that_the_schema_names(path):
-    data = archive_of([(SCHEMA, schema_of(node("a.npy"))), ("a.npy", 65)])
+def test_arrays_that_would_take_more_than_is_allowed(path):
+    data = one("a.npy", 65)
     assert len(data) < 100_000
     refused(path, data, "would take 65 MiB; 64 MiB are allowed, and nothing was expanded")
-
-
-@pytest.mark.parametrize("own", [{}, {"__id__": 0}, {"__id__": "7"}])
-def test_an_array_that_is_named_many_times(path, own):
-    nodes = [node("a.npy", **own) for _ in range(9)]
-    data = archive_of([(SCHEMA, schema_of(*nodes)), ("a.npy", 8)])
-    refused(path, data, "would take 72 MiB")
+    for own in ({}, {"__id__": 0}, {"__id__": "7"}):  # which is read nine times
+        nodes = [node("a.npy", **own) for _ in range(9)]
+        data = archive_of([(SCHEMA, schema_of(*nodes)), ("a.npy", 8)])
+        refused(path, data, "would take 72 MiB")
+    # Kinds that take more than their bytes.
+    refused(path, one("a", 8, loader="BytearrayNode", kind="bytearray"), "would take 72 MiB")
+    refused(path, one("a", 4, kind="complex128"), "would take 68 MiB")
 
 
 def test_one_object_that_is_named_many_times_is_read_once(path):
@@ -127,22 +131,15 @@ def test_one_object_that_is_named_many_times_is_read_once(path):
     assert all(a is found[0] for a in found)
 
 
-def test_kinds_that_take_more_than_their_bytes(path):
-    schema = schema_of(node("a", "BytearrayNode", "bytearray"))
-    refused(path, archive_of([(SCHEMA, schema), ("a", 8)]), "would take 72 MiB")
-    schema = schema_of(node("a", kind="complex128"))
-    refused(path, archive_of([(SCHEMA, schema), ("a", 4)]), "would take 68 MiB")
-
-
 def test_the_bound_is_set_by_the_caller(path):
     array = np.zeros(9 * MIB)
-    data = archive_of([(SCHEMA, schema_of(node("a.npy"))), ("a.npy", npy(array))])
+    data = one("a.npy", npy(array))
     refused(path, data, "72 MiB; 64 MiB are allowed")
     assert load_model(path, max_bytes=80 * MIB)[0].shape == array.shape
     refused(path, data, r"would take 72 MiB; 1.0 MiB are allowed.*`max_bytes`", max_bytes=MIB)
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 2.5, True, "64 MiB"])
+@over("wrong", [0, -1, 2.5, True, "64 MiB"])
 def test_a_bound_that_is_none(wrong, path):
     with pytest.raises(InputError, match="`max_bytes` is a whole number of bytes"):
         load_model(path, max_bytes=wrong)
@@ -159,9 +156,9 @@ def test_a_large_file_may_hold_a_hundred_times_its_size(path):
     np.testing.assert_array_equal(load_model(path)[0], noise)
 
 
-@pytest.mark.parametrize("name", [SCHEMA, "a.npy"])
-@pytest.mark.parametrize("said", [100, 2 * MIB])
-@pytest.mark.parametrize("more", [0, 1])
+@over("name", [SCHEMA, "a.npy"])
+@over("said", [100, 2 * MIB])
+@over("more", [0, 1])
 def test_a_directory_that_lies(name, said, more, path):
     """What follows the size that the directory gives is not expanded, whatever the checksum."""
     other = "a.npy" if name == SCHEMA else SCHEMA
@@ -173,37 +170,22 @@ def test_a_directory_that_lies(name, said, more, path):
     refused(path, bytes(data), start)
 
 
-def test_two_members_of_one_name(path, members):
-    with pytest.warns(UserWarning, match="Duplicate name"):
-        data = archive_of([*members, members[0]])
-    refused(path, data, f"holds 2 members '{members[0][0]}'")
-
-
-@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_other_ways_to_compress(method, path, members):
-    refused(path, archive_of(members, method), f"compressed by method {method}")
-
-
-@pytest.mark.parametrize("shape", [(1 << 40,), (3,), (1 << 20, 1 << 30)])
-@pytest.mark.parametrize("version", [(1, 0), (2, 0)])
-def test_a_header_that_promises_more(shape, version, path):
+@over("shape", [(1 << 40,), (3,), (1 << 20, 1 << 30)])
+@over("write", [np.lib.format.write_array_header_1_0, np.lib.format.write_array_header_2_0])
+def test_a_header_that_promises_more(shape, write, path):
     data = io.BytesIO()
-    header = {"descr": "<f8", "fortran_order": False, "shape": shape}
-    write = {1: np.lib.format.write_array_header_1_0, 2: np.lib.format.write_array_header_2_0}
-    write[version[0]](data, header)
+    write(data, {"descr": "<f8", "fortran_order": False, "shape": shape})
     data.write(bytes(16))
-    members = [(SCHEMA, schema_of(node("a.npy"))), ("a.npy", data.getvalue())]
-    refused(path, archive_of(members), "its header promises an array of .*, 16 bytes follow")
+    refused(path, one("a.npy", data.getvalue()), "its header promises an array of .*, 16 bytes fol")
 
 
 def test_a_header_that_is_long_or_none(path):
     long = b"\x93NUMPY\x02\x00" + struct.pack("<I", 1 << 31)
     for data in (long + bytes(20), b"", b"\x80\x04N.", npy(np.arange(3))[:20]):
-        members = [(SCHEMA, schema_of(node("a.npy"))), ("a.npy", data)]
-        refused(path, archive_of(members), "is not an array|cannot be read as a model")
+        refused(path, one("a.npy", data), "is not an array|cannot be read as a model")
 
 
-def sparse(path, members):
+def sparse(members):
     own = node("a.npz", "SparseMatrixNode", "csr_matrix")
     own |= {"__module__": "scipy.sparse._csr", "type": "scipy"}
     return archive_of([(SCHEMA, schema_of(own)), ("a.npz", archive_of(members))])
@@ -211,19 +193,17 @@ def sparse(path, members):
 
 def test_a_sparse_matrix_is_an_archive_too(path):
     big = [("data.npy", 65)]
-    refused(path, sparse(path, big), "would take 65 MiB")
-    refused(path, sparse(path, [("other.npy", npy(np.arange(3)))]), "it holds 'other.npy'")
-    refused(path, sparse(path, [("data.npy", npy(np.arange(3))[:-1])]), "promises an array")
+    refused(path, sparse(big), "would take 65 MiB")
+    refused(path, sparse([("other.npy", npy(np.arange(3)))]), "it holds 'other.npy'")
+    refused(path, sparse([("data.npy", npy(np.arange(3))[:-1])]), "promises an array")
     with pytest.warns(UserWarning, match="Duplicate name"):
-        twice = sparse(path, [("data.npy", npy(np.arange(3)))] * 2)
+        twice = sparse([("data.npy", npy(np.arange(3)))] * 2)
     refused(path, twice, "holds 2 members 'data.npy'")
 
 
 def test_sparse_matrices_are_read(path):
-    import scipy.sparse as sp
-
-    matrix = sp.random(300, 40, 0.1, random_state=0, format="csr")
-    save_model({"a": matrix, "b": sp.coo_array(matrix), "c": bytearray(b"abc")}, path)
+    matrix = random_array((300, 40), density=0.1, rng=0, format="csr")
+    save_model({"a": matrix, "b": coo_array(matrix), "c": bytearray(b"abc")}, path)
     found = load_model(path, trusted=skops.io.get_untrusted_types(file=path))
     assert (found["a"] != matrix).nnz == 0
     assert found["c"] == b"abc"

@@ -1,16 +1,21 @@
-"""Monitor: a deployed rule, watched."""
+"""Monitor: a deployed rule, watched; and its picture."""
 
 import copy
 import json
 import pickle
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import GoalError, GoalReport, Monitor, PlugInClassifier
+from setpoint.errors import InputError, InputTypeError
+from thinning import over
 
+mpl.use("agg")
 GOAL = "maximize recall subject to precision >= 0.6 and recall.difference(sex) <= 0.4"
 
 
@@ -33,22 +38,28 @@ def test_a_classifier_of_this_library_brings_all_that_is_needed(clf):
         'recall.difference("sex") <= 0.4 (sex = 0 against sex = 1)',
         'recall.difference("sex") <= 0.4 (sex = 1 against sex = 0)',
     ]
-    monitor.update(*drawn(2_000, 1))
+    X, y = drawn(2_000, 1)
+    monitor.update(X, y)
     assert (monitor.n_rows_, monitor.alarms_) == (2_000, [])
+    report = monitor.on(clf.evaluate(X, y))
+    assert "No alarm after 2,000 rows." in str(report)
+    assert GoalReport.from_dict(report.to_dict()) == report
     monitor.update(*drawn(2_000, 2, shift=-0.5))
     assert monitor.alarms_[0].constraint == "precision >= 0.6"
     assert 1_900 < monitor.alarms_[0].since <= monitor.alarms_[0].row < 2_400
     assert monitor.alarms_[0].value < 0.6
+    named = copy.deepcopy(clf).set_params(baseline="old")  # on which the goal is silent
+    assert Monitor(named).update(*drawn(100, 8)).n_rows_ == 100
 
 
-def test_a_model_of_another_library(clf):
+def test_a_model_of_another_library():
     X, y = drawn(2_000)
     model = LogisticRegression().fit(X, y)
     monitor = Monitor(model, "maximize recall subject to predicted_rate <= 0.5")
-    monitor.update(X)
-    assert monitor.n_rows_ == 2_000
-    monitor.update(X.assign(a=5.0))
-    assert monitor.alarms_
+    assert (monitor.update(X).n_rows_, monitor.alarms_) == (2_000, [])
+    assert monitor.update(X.assign(a=5.0)).alarms_
+    goal = "maximize recall subject to precision >= 0.6 and predicted_rate <= 0.5"
+    assert Monitor(goal=goal, classes=[0, 1]).needs_labels == (True, False)
 
 
 def test_the_state_goes_on_in_another_process(clf):
@@ -66,44 +77,37 @@ def test_the_state_goes_on_in_another_process(clf):
 def test_a_state_of_something_else_is_refused(clf):
     stored = Monitor(clf).to_dict()
     other = PlugInClassifier(LogisticRegression(C=0.01), GOAL, sensitive_features="sex")
-    other.fit(*drawn(3_000, 9))
-    with pytest.raises(ValueError, match="of another model"):
-        Monitor(other).resume(stored)
-    with pytest.raises(ValueError, match="of another goal"):
-        Monitor(clf, "maximize f1 subject to precision >= 0.5").resume(stored)
-    with pytest.raises(ValueError, match="of another alpha"):
-        Monitor(clf, alpha=0.01).resume(stored)
-    with pytest.raises(ValueError, match="of format 1 is read here"):
-        Monitor(clf).resume({"format": 2})
+    for monitor, state, message in (
+        (Monitor(other.fit(*drawn(3_000, 9))), stored, "of another model"),
+        (Monitor(clf, "maximize f1 subject to precision >= 0.5"), stored, "of another goal"),
+        (Monitor(clf, alpha=0.01), stored, "of another alpha"),
+        (Monitor(clf), {"format": 2}, "of format 1 is read here"),
+    ):
+        with pytest.raises(InputError, match=message):
+            monitor.resume(state)
 
 
-def test_a_report_can_carry_it(clf):
-    X, y = drawn(500, 5)
-    report = Monitor(clf).update(X, y).on(clf.evaluate(X, y))
-    assert "No alarm after 500 rows." in str(report)
-    assert GoalReport.from_dict(report.to_dict()) == report
+def watching(constraint, **more):
+    return {"goal": f"maximize f1 s.t. {constraint}", "classes": [0, 1], **more}
 
 
-@pytest.mark.parametrize(
-    ("given", "error", "message"),
+SEVERAL = "holds where one of several statements does"
+
+
+@over(
+    "given, error, message",
     [
         ({"goal": "maximize f1", "classes": [0, 1]}, GoalError, "has no constraint to watch"),
-        ({"goal": "maximize f1 s.t. recall >= 0.5"}, TypeError, "`classes` is missing"),
-        ({}, TypeError, "`goal` is missing"),
-        ({"goal": "maximize f1 s.t. recall >= 0.5", "classes": [0, 1], "alpha": 1}, ValueError,
-         "`alpha` is a number above 0 and below 1, got 1"),
-        ({"goal": "maximize f1 s.t. g_mean >= 0.5", "classes": [0, 1]}, GoalError,
-         "cannot be watched row by row"),
-        ({"goal": "maximize f1 s.t. recall.max() >= 0.5", "classes": [0, 1]}, GoalError,
-         "holds where one of several statements does"),
-        ({"goal": "maximize f1 s.t. recall.min() + recall.max() >= 1", "classes": [0, 1]},
-         GoalError, "holds where one of several statements does"),
-        ({"goal": "maximize f1 s.t. recall.min(sex) >= 0.5", "classes": [0, 1]}, ValueError,
-         "`groups`: the goal compares the values of 'sex'"),
-        ({"goal": "maximize f1 s.t. recall.on('audit') >= 0.5", "classes": [0, 1]}, GoalError,
-         "watches the rows of X"),
+        ({"goal": "maximize f1 s.t. recall >= 0.5"}, InputTypeError, "`classes` is missing"),
+        ({}, InputTypeError, "`goal` is missing"),
+        (watching("recall >= 0.5", alpha=1), InputError, "is a number above 0 and below 1, got 1"),
+        (watching("g_mean >= 0.5"), GoalError, "cannot be watched row by row"),
+        (watching("recall.max() >= 0.5"), GoalError, SEVERAL),
+        (watching("recall.min() + recall.max() >= 1"), GoalError, SEVERAL),
+        (watching("recall.min(sex) >= 0.5"), InputError, "`groups`: the goal compares the values"),
+        (watching("recall.on('audit') >= 0.5"), GoalError, "watches the rows of X"),
     ],
-)  # fmt: skip
+)
 def test_wrong_arguments_are_named(given, error, message):
     with pytest.raises(error, match=message):
         Monitor(**given)
@@ -111,28 +115,56 @@ def test_wrong_arguments_are_named(given, error, message):
 
 def test_wrong_rows_leave_the_state_as_it_was(clf):
     monitor = Monitor(clf).update(*drawn(300, 6))
-    before = monitor.to_dict()
+    before, sex = monitor.to_dict(), {"sex": [0, 1]}
     X, y = drawn(10, 7)
     for bad in (
         lambda: monitor.update(X, y[:4]),
         lambda: monitor.update(X, np.full(10, 7)),
         lambda: monitor.update(X.assign(sex=3), y),
         lambda: monitor.update(X, late=True),
-        lambda: monitor.update_decisions([0, 1], [0, 2], sensitive_features={"sex": [0, 1]}),
-        lambda: monitor.update_decisions([0, np.nan], [0, 1], sensitive_features={"sex": [0, 1]}),
+        lambda: monitor.update_decisions([0, 1], [0, 2], sensitive_features=sex),
+        lambda: monitor.update_decisions([0, np.nan], [0, 1], sensitive_features=sex),
     ):
-        with pytest.raises((GoalError, ValueError)):
+        with pytest.raises(InputError):
             bad()
     assert monitor.to_dict() == before
-    with pytest.raises(TypeError, match="update_decisions takes decisions"):
+    with pytest.raises(InputTypeError, match="update_decisions takes decisions"):
         Monitor(goal="maximize f1 s.t. recall >= 0.5", classes=[0, 1]).update(X, y)
 
 
-def test_a_deployed_model_that_the_goal_is_silent_on_is_not_asked_for(clf):
-    named = copy.deepcopy(clf).set_params(baseline="old")
-    assert Monitor(named).update(*drawn(100, 8)).n_rows_ == 100
+# ---------------------------------------------------------------------- its picture
+def labels(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
-def test_which_statements_need_labels():
-    goal = "maximize recall subject to precision >= 0.6 and predicted_rate <= 0.5"
-    assert Monitor(goal=goal, classes=[0, 1]).needs_labels == (True, False)
+def test_lines_are_the_wealths_of_the_picture():
+    goal = "maximize recall subject to precision >= 0.9 and predicted_rate <= 0.5"
+    monitor = Monitor(goal=goal, classes=[0, 1])
+    assert len(monitor.plot(Figure().subplots()).ax_.get_lines()) == 3  # before any row
+    rng = np.random.default_rng(0)
+    decided = rng.integers(0, 2, 3_000)
+    monitor.update_decisions(decided, np.where(rng.random(3_000) < 0.5, decided, 1 - decided))
+    ax = monitor.plot(Figure().subplots()).ax_
+    *lines, alarm, seen = ax.get_lines()
+    rows, wealth = monitor.picture()
+    for line, values in zip(lines, wealth, strict=True):
+        np.testing.assert_array_equal(line.get_xdata(), rows)
+        shown = line.get_ydata() > line.get_ydata().min()
+        np.testing.assert_array_equal(line.get_ydata()[shown], values[shown])
+        assert (values[~shown] <= line.get_ydata().min()).all()
+    assert list(alarm.get_ydata()) == [2_000.0, 2_000.0]  # two statements, alpha .001
+    assert list(seen.get_xdata()) == [a.row for a in monitor.alarms_]
+    assert labels(ax) == ["precision >= 0.9", "predicted_rate <= 0.5", "alarm", "first seen"]
+
+
+def test_of_many_statements_those_nearest_to_the_alarm():
+    goal = "maximize recall subject to precision.min(g) >= 0.8 and recall.min(g) >= 0.2"
+    values = list("abcdef")
+    monitor = Monitor(goal=goal, classes=[0, 1], groups={"g": values})
+    g = np.resize(values, 1_200)
+    true = np.where(g < "d", np.arange(1_200) % 3 > 0, True).astype(int)
+    monitor.update_decisions(np.ones(1_200, int), true, sensitive_features={"g": g})
+    *shown, alarm, seen = labels(monitor.plot(Figure().subplots()).ax_)
+    assert (alarm, seen) == ("alarm", "first seen")
+    assert len(shown) == 6  # of twelve
+    assert all(f"(g = {v})" in " ".join(shown) for v in "abc")
