@@ -20,7 +20,6 @@ from setpoint.plugin.solvers.named import (
     ellipsoid,
     frank_wolfe,
     gda,
-    line_search,
     recombine,
 )
 from setpoint.program import algebra, link
@@ -258,15 +257,6 @@ def test_shapes_that_a_solver_does_not_take(solver, goal, says):
 
 
 # --- The parts, against their definitions
-
-
-def test_the_line_search_is_exact():
-    space, program = space_of("maximize g_mean")
-    score, rng = program.objective, np.random.default_rng(0)
-    v, s = (space.features_of(space.ask(rng.random(space.d))) for _ in range(2))
-    step = line_search(score, v, s)
-    grid = [float(score.value((1 - t) * v + t * s)) for t in np.linspace(0, 1, 2001)]
-    assert float(score.value((1 - step) * v + step * s)) >= max(grid) - 1e-12
 
 
 @over("n", [1, 2, 5])

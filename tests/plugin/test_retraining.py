@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -19,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from setpoint.counts import Evidence
 from setpoint.goals import as_goal
-from setpoint.plugin.fit.crossfit import Retraining, costs_of
+from setpoint.plugin.fit.crossfit import Retraining
 from setpoint.program import link
 from setpoint.rules import Rule
 from setpoint.search import Limits, StoppedWarning, best_mixture
@@ -76,63 +75,6 @@ def best_of(space, program, X, gap=1e-8):
     np.testing.assert_allclose(program.rates_of(counts), mixed.v, atol=1e-12)
     np.testing.assert_allclose(space.features(mixed.choice), mixed.v, atol=1e-12)
     return mixed
-
-
-class Recorder(ClassifierMixin, BaseEstimator):
-    """Keeps what it was trained on; predicts the class with the largest weight."""
-
-    seen = ()
-
-    def fit(self, X, y, sample_weight=None):
-        Recorder.seen = (X, y, sample_weight)
-        self.classes_ = np.unique(y)
-        self.most_ = np.argmax(np.bincount(y, sample_weight))
-        return self
-
-    def predict(self, X):
-        return np.full(len(X), self.most_)
-
-
-# --- Costs
-
-
-def test_costs_are_not_negative_and_keep_the_best_decision():
-    gains = np.random.default_rng(0).normal(size=(3, 6, 5)) * 10.0
-    costs = costs_of(gains)
-    assert (costs >= 0).all()
-    np.testing.assert_array_equal(costs.argmin(axis=2), gains.argmax(axis=2))
-    np.testing.assert_allclose(np.ptp(costs + gains, axis=2), 0.0, atol=1e-12)
-
-
-@over("seed", range(3))
-def test_weighted_errors_are_a_constant_less_the_objective(seed):
-    """Whatever is decided; rows of a data set without labels count too."""
-    rng = np.random.default_rng(seed)
-    goal = as_goal(
-        "maximize h_mean subject to predicted_rate(label=1).on('new') <= 0.3, "
-        "recall(label=0).difference(g) <= 0.1"
-    )
-    new = Evidence.from_arrays((0, 1, 2), np.zeros(30), None, needs=goal.needs, dataset="new")
-    evidence = Evidence.concat([evidence_of(goal, rows_of(seed, 90)), new])
-    program = link(goal, evidence.codebook).at(evidence.marginals)
-    X = np.arange(120.0)[:, None]
-    space = Retraining(program.table, evidence, Recorder(), evidence.rows, X)
-    slopes = rng.normal(size=space.d)
-    space.ask(slopes)
-    taken, label, weight = Recorder.seen
-    assert weight.mean() == pytest.approx(1.0)
-    assert (weight > 0).all()
-    index = taken[:, 0].astype(int)
-    assert (np.diff(index) >= 0).all()
-    assert set(index[index >= 90])
-    errors, values = [], []
-    for _ in range(20):
-        decided = rng.integers(0, 3, 120)
-        errors.append(weight[label != decided[index]].sum())
-        values.append(slopes @ program.rates_of(evidence.rows.confusion(decided).counts))
-    share = -np.polyfit(values, errors, 1)[0]
-    assert share > 0
-    np.testing.assert_allclose(errors + share * np.array(values), errors[0] + share * values[0])
 
 
 # --- The optimum

@@ -72,16 +72,6 @@ def test_folds_share_out_rows_of_each_kind(weighted):
     assert np.ptp(held, axis=0).max() <= 8 * np.median(rows.rows.weight)
 
 
-def test_one_heavy_row_falls_apart():
-    P = np.concatenate([np.tile([0.6, 0.4], (60, 1)), np.linspace(0.1, 0.9, 20)[:, None] * [1, -1]])
-    P[60:, 1] += 1.0
-    rows = merged(in_order(Evidence.from_arrays((0, 1), P, np.arange(80) % 2)))
-    assert rows.rows.weight.max() == 30.0
-    held = [rest.rows.weight[rest.scores[:, 0] == 0.6] for _, rest in folds_of(rows)]
-    assert np.sum(held, axis=0) == pytest.approx([30.0, 30.0])
-    assert np.min(held) >= 3.0
-
-
 # --- What meets the constraints by labels
 
 
