@@ -186,7 +186,7 @@ def test_a_frontier_agrees_with_the_library(run, here):
 
 
 def test_the_table_of_a_frontier_has_the_bound_that_is_asked(run, once, here):
-    """Breakpoints are elsewhere: of rules without draws the asked bound gets the next one's."""
+    """Breakpoints are not bounds: of rules without draws the asked bound gets the next one's."""
     goal = "maximize recall subject to precision >= 0.7"
     model = once("fit loans.csv --target y --drop id --json", "--goal", goal).model
     found = run("frontier --json", model, "loans.csv").json["frontier"]

@@ -137,6 +137,10 @@ REFUSED = {
         (f"{CHURN} {SCORES} --drop score", "takes them as a feature; do not name it in"),
         (f"{CHURN} {SCORES.replace('=0', '=x')}", "baseline-threshold: 'x' is not a valid"),
         ("--goal 'maximize recall.min(sex)'", "write a smallest or largest of several as constr"),
+        ("--goal 'maximize accuracy s.t. g_mean >= 0.3'",
+         "this one is concave; setpoint fit takes more of them"),
+        ("--goal 'maximize accuracy s.t. recall.on(sex=\"x\") >= 0.1'", "no row of X has that"),
+        ("--goal accuracy --set min-positives=1000", "and the rows of X have a weight of 150"),
         ("--goal 'maximize accuracy.on(more)'", "give its table, --dataset more=FILE"),
     ],
     "predict": [

@@ -87,17 +87,6 @@ def predicted(run, *models):
     return models
 
 
-def test_take_a_line_in_json(run, here):
-    done = run(f"{TAKE} --line 0.5 --json")
-    found = done.json
-    assert (found["command"], found["rows"]) == ("take", 300)
-    assert found["taken"]["rule"]["cutoffs"] == [[[], 0.5]]
-    assert found["run"]["new"] == "n.skops"
-    again = run("evaluate n.skops new.csv --json").json
-    assert again["evaluated"]["objective"] == found["taken"]["objective"]
-    assert done.code == {"shown": 0, "shown to fail": 3, "too close to call": 4}[found["status"]]
-
-
 def test_take_a_rule_as_text_and_in_a_file(run, here):
     rule = PerSegment([Threshold(0.4), Threshold(np.inf)], [(("sex", v),) for v in "fm"])
     (here / "rule.json").write_text(rule.to_json())

@@ -169,14 +169,6 @@ def client():
         yield client
 
 
-def test_workers_give_the_same_counts(client):
-    frame = table()
-    frames = frames_of(frame, 20)
-    for binning in (BINNING, None):
-        with client.as_current():
-            assert canonical(frames.count(BY, binning)) == reference(frame, binning=binning)
-
-
 def test_a_worker_that_is_killed_changes_nothing(client, tmp_path):
     frame = table()
     victim = next(iter(client.run(os.getpid).values()))

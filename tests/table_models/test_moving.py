@@ -147,7 +147,7 @@ def test_more_classes_move_by_bounds_and_not_by_a_line(fitted_on, fresh):
         ({"bounds": ["recall >= 1.5"]}, "1.5"),
     ],
 )
-def test_what_is_no_place(plain, fresh, asked, message):
+def test_what_is_refused(plain, fresh, asked, message):
     with pytest.raises((ValueError, TypeError), match=message):
         plain.moved(fresh, **asked)
 

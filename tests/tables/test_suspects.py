@@ -39,7 +39,7 @@ def test_a_leak_is_found(column):
     assert not decides_alone(column.sample(frac=1.0, random_state=1).reset_index(drop=True))
 
 
-def test_what_is_no_leak():
+def test_what_is_not_a_leak():
     assert not decides_alone(RNG.normal(size=600) + 3.0 * LEAVES)
     assert not decides_alone(np.where(LEAVES & (RNG.random(600) < 0.98), "A", "B"))
     # Identifiers, few rows, one class.
