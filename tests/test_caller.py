@@ -1,15 +1,12 @@
 """Every warning points at the line of whoever called the library."""
 
-import ast
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.parallel import delayed
 
-import setpoint
 from setpoint import (
     Dataset,
     ExactPenaltyClassifier,
@@ -21,7 +18,6 @@ from setpoint import (
 )
 from setpoint.errors import without_races
 
-SOURCE = Path(setpoint.__file__).parent
 GOAL = "maximize recall subject to precision >= 0.7"
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 2))
@@ -60,13 +56,6 @@ def test_a_constant_rule_and_a_data_set_left_out():
     ]:
         caught = [w for w in caught_by(call) if match in str(w.message)]
         assert [w.filename for w in caught] == [__file__]
-
-
-def test_warnings_are_issued_in_one_place():
-    for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Attribute) and ast.unparse(node) == "warnings.warn":
-                assert path.name == "errors.py", f"{path}: use warn_caller"
 
 
 def test_what_scikit_learn_says_where_threads_share_filters_is_left_out():

@@ -3,6 +3,7 @@
 import ast
 import pickle
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,14 +15,16 @@ from setpoint.cli.session import WORDS
 from setpoint.errors import InputError, InputTypeError, SetpointError, quoted
 from setpoint.inputs import CheckpointError, UnfittedError, check_settings
 from setpoint.plugin.fit.crossfit import NoScoresError
+from thinning import over
 
 SOURCE = Path(setpoint.__file__).parent
 ARGUMENT = re.compile(r"`([A-Za-z_]\w*)[=\[`]")
 
 
+@cache
 def trees():
-    for path in sorted(SOURCE.rglob("*.py")):
-        yield path, ast.parse(path.read_text(encoding="utf-8"))
+    paths = sorted(SOURCE.rglob("*.py"))
+    return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
 
 
 def parameters():
@@ -72,7 +75,15 @@ def test_checks_raise_errors_of_setpoint():
     assert bare == []
 
 
-@pytest.mark.parametrize("name", sorted(n for n in setpoint.__all__ if n.endswith("Error")))
+def test_warnings_are_issued_in_one_place():
+    """By `warn_caller`, which finds the line of whoever called the library."""
+    for path, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and node.attr == "warn":
+                assert ast.unparse(node) != "warnings.warn" or path.name == "errors.py", path
+
+
+@over("name", sorted(n for n in setpoint.__all__ if n.endswith("Error")))
 def test_every_public_error_has_the_base(name):
     assert issubclass(getattr(setpoint, name), SetpointError)
 
