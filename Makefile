@@ -11,12 +11,16 @@ PINS := pyproject.toml constraints.txt
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 TESTS := $(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m "not long"
 
-.PHONY: demo test test-quick test-long coverage mutants test-lowest test-latest wheel bench lint docs clean
+.PHONY: demo test tests types rules test-quick test-long coverage mutants test-lowest test-latest wheel bench lint docs clean
 
 demo: $(VENV)/.core
 	$(BIN)/setpoint demo demo
 
-test: lint
+# Types are checked beside the tests: from nothing it takes one core a minute and a half.
+test: rules
+	@$(MAKE) --no-print-directory -j 2 types tests
+
+tests: $(VENV)/.installed
 	$(TESTS) --record $(PYTEST_ARGS)
 
 # The fastest tests of the last `make test`, without lint: see tests/quick.py.
@@ -78,11 +82,15 @@ bench: $(VENV)/.installed
 		echo "== $$script"; $(BIN)/python "$$script" || failed="$$failed $$script"; \
 	done; if [ -n "$$failed" ]; then echo "targets missed:$$failed"; exit 1; fi
 
-lint: $(VENV)/.installed
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check --quiet .
+lint: rules types
+
+types: $(VENV)/.installed
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file tests/typed_client/mypy.ini --cache-dir .mypy_cache/client tests/typed_client/client.py
+
+rules: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python tools/import_circles.py
 	$(BIN)/python tools/room_names.py

@@ -79,7 +79,7 @@ def only_types(tree: ast.AST) -> Iterator[tuple[int, int]]:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             parts += node.body
         for inner in (inner for part in parts if part for inner in ast.walk(part)):
-            if hasattr(inner, "lineno"):
+            if isinstance(inner, (ast.expr, ast.stmt)):
                 ends = inner.end_col_offset if inner.end_lineno == inner.lineno else 0
                 last = max(ends or 0, inner.col_offset + 1)
                 yield from ((inner.lineno, column) for column in range(inner.col_offset, last))
