@@ -78,11 +78,6 @@ REFUSED = {
         "`datasets['new']`: `sample_weight` has 99 rows, 100 are expected", {"goal": NEW},
         lambda s: {"datasets": {"new": Dataset(s.X, s.y, sample_weight=np.ones(s.n - 1))}},
     ),
-    "group that is nearly one": Refusal(
-        "the goal refers to g = 'bb', and no row of X has that value (did you mean 'b'?)",
-        {"goal": "maximize accuracy subject to recall.on(g='bb') >= 0.1"},
-        lambda s: {"sensitive_features": {"g": s.g}}, EmptyPopulationError,
-    ),
     "decide_on": Refusal(
         "`decide_on` names the column 'gg', but `sensitive_features` has no column of that name "
         "(did you mean 'g'", {"decide_on": "gg"},
@@ -155,10 +150,6 @@ REFUSED = {
         EmptyPopulationError,
     ),
     # Models and what they say
-    "no scores": Refusal(
-        "`estimator`: SVR has no predict_proba and no decision_function; a rule needs scores",
-        {"estimator": SVR()}, error=AttributeError,
-    ),
     "no scores at the end of a pipeline": Refusal(
         "`estimator`: Pipeline (its last step is Pipeline (its last step is SVR)) has no "
         "predict_proba and no decision_function; a rule needs scores",

@@ -199,8 +199,12 @@ def test_a_goal_that_a_constant_attains_warns():
 
 # --- What is refused; of rows and goals in the words of every fit (tests/conformance)
 
-DEPLOYED = {"baseline": S.deployed}
+GIVEN = {"goal": "maximize recall subject to churn <= 1", "baseline": S.deployed}
 OPTIONS = {
+    "goal": ({"goal": "maximize recal"}, "unknown word 'recal' (did you mean 'recall'"),
+    "groups": ({"goal": "maximize recall.on(g='bb')", "sensitive_features": {"g": S.g}},
+               "the goal refers to g = 'bb', and no row of X has that value (did you mean 'b'?)"),
+    "data sets": ({"datasets": [1]}, "`datasets` must be a dict from names to Dataset, (X, y) or"),
     "weights": ({"sample_weight": S.weight - 2}, "are finite and not negative"),
     "weights of no square": ({"sample_weight": np.full(N, 1e308)},
                              "extreme values, the first at row 0"),
@@ -233,8 +237,11 @@ ROWS = {
 @over("case", OPTIONS)
 def test_options_that_are_refused(case):
     options, message = OPTIONS[case]
-    with pytest.raises(ValueError, match=re.escape(message)):
-        solve("maximize recall subject to churn <= 1", S.scores, S.y, **{**DEPLOYED, **options})
+    with pytest.raises((ValueError, TypeError), match=re.escape(message)):
+        solve(data=S.scores, y=S.y, **{**GIVEN, **options})
+    if case == "data sets":
+        with pytest.raises(TypeError, match="`datasets` must be a dict from names to"):
+            evaluate("f1", S.y, S.y, datasets=[1])
 
 
 @over("case", ROWS)
