@@ -113,6 +113,17 @@ def test_a_ranking_metric_leaves_the_cut_off_where_it_is_plain(shift, cut):
     assert any("does not depend" in w for w in found.report.warnings)
 
 
+def test_metrics_of_scores_get_them_minus_the_cut_off():
+    s, y, _ = scored()
+
+    def above(y_true, scores):
+        return f1_score(y_true, scores >= 0)
+
+    first, second = (solve(box, s, y) for box in (BlackBox(above), F1))
+    assert first.rule == second.rule
+    assert first.report.objective.value == pytest.approx(second.report.objective.value)
+
+
 # ---------------------------------------------------------------- limits
 def counted(calls, when=None):
     """F1 that counts its calls, and is interrupted at one."""
