@@ -33,7 +33,6 @@ def program_of(text):
     return linked(text, np.array(S), np.array(Y))
 
 
-# ---------------------------------------------------------------- less than one row
 @ANY
 @over(("most", "best"), [(0.001, 0.0), (0.1, 1.0)])
 def test_a_ratio_to_maximise_rests_on_one_expected_row(randomized, most, best):
@@ -45,7 +44,6 @@ def test_a_ratio_to_maximise_rests_on_one_expected_row(randomized, most, best):
     assert found.rule.distribution(s)[:, 1].any() == (best > 0)
 
 
-# ---------------------------------------------------------------- no decision in it
 @ANY
 def test_a_constant_bound_that_is_met_costs_nothing(randomized):
     goal = "maximize recall subject to precision >= 0.6"
@@ -74,7 +72,6 @@ def test_rows_without_a_coefficient():
     assert caught.value.duals.tolist() == [0.0, 1.0]
 
 
-# ---------------------------------------------------------------- infinite
 @ANY
 def test_an_infinite_bound_is_met_by_an_infinite_value(randomized):
     deployed = [0, 0, 1, 1, 0, 1]
@@ -143,7 +140,6 @@ def test_an_objective_that_is_not_a_number_for_some_rules():
     assert found.report.satisfied
 
 
-# ---------------------------------------------------------------- weights far apart
 @ANY
 def test_weights_far_apart(randomized):
     """Below what a linear program sees the sweep over cut-offs decides."""
@@ -157,14 +153,12 @@ def test_weights_far_apart(randomized):
     assert caught.value.reachable["precision >= 0.33"] == pytest.approx(1 / (1e5 + 1 + 1e-5))
 
 
-# ---------------------------------------------------------------- work
 def test_no_linear_program_is_made_where_a_draw_answers(monkeypatch):
     monkeypatch.setattr("setpoint.search.linear_program.IncrementalLP", None)
     program, rows = program_of("maximize recall subject to precision >= 0.8")
     assert solve_exact(program, rows, randomized=True).status == "optimal"
 
 
-# ---------------------------------------------------------------- random goals
 OBJECTIVES = (
     "maximize recall", "maximize precision", "maximize f1", "minimize prior_divergence",
     "maximize tp / fp", "minimize error_rate", "maximize recall(label=0)", "maximize g_mean",

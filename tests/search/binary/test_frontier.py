@@ -196,9 +196,6 @@ def test_a_laxer_bound_is_never_worse_even_at_stationary_points():
     assert (drawn.values >= plain.values).all()
 
 
-# -- which constraint moves -----------------------------------------------------------------
-
-
 def both():
     goal, evidence = rows(groups=True)
     return goal.subject_to(*rows()[0].constraints), evidence

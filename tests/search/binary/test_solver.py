@@ -64,9 +64,6 @@ def solve(text, scores, true, group=None, weight=None, decide_on=("g",), baselin
     return solve_exact(program, rows, **{"randomized": "auto", **options}), rows, program
 
 
-# -- equivalences ---------------------------------------------------------------------------
-
-
 def twice(s, y, g, w, seed):
     """Rows as often as they weigh."""
     return [np.repeat(x, w.astype(int)) for x in (s, y, g)]
@@ -125,9 +122,6 @@ def test_only_the_ranking_of_scores_matters(randomized, seed, text):
         assert isinstance(after, InfeasibleError)
     else:
         np.testing.assert_array_equal(before, after)
-
-
-# -- the rule and what is said of it --------------------------------------------------------
 
 
 @KINDS
@@ -209,9 +203,6 @@ def test_draws_are_announced():
     assert "no draws" in fixed.why
 
 
-# -- traps ----------------------------------------------------------------------------------
-
-
 @KINDS
 def test_a_precision_floor_is_not_met_by_predicting_nobody(randomized):
     scores, true = np.arange(6.0), np.array([1, 1, 1, 0, 0, 0])
@@ -233,9 +224,6 @@ def test_wins_over_losses_hold_without_losses():
     true, deployed = np.array([0, 1, 0, 1]), np.array([0, 0, 0, 1])
     with pytest.raises(InfeasibleError, match="highest reachable is 1,"):
         solve(text, np.arange(4.0), true, decide_on=(), baseline=deployed)
-
-
-# -- what cannot be met ---------------------------------------------------------------------
 
 
 HOPELESS = "maximize recall subject to precision >= 0.95"
@@ -300,9 +288,6 @@ def test_the_nearest_rule_where_constants_are_infinitely_far():
     assert 0.0 < float(program.violation(outcome.values)) < 0.5
 
 
-# -- refusals and warnings ------------------------------------------------------------------
-
-
 def test_shapes_without_a_method_are_refused_with_a_way_out():
     scores, true, group, _ = data(0, n=1200, groups=4, digits=4)
     with pytest.raises(ShapeError, match=r"`randomized=True`.*tries every cut-off"):
@@ -325,9 +310,6 @@ def test_a_goal_that_a_constant_attains_is_announced():
     solve("maximize accuracy", scores, true)
 
 
-# -- effort ---------------------------------------------------------------------------------
-
-
 @over(
     ("text", "most"),
     [
@@ -347,9 +329,6 @@ def test_few_passes_over_the_cutoffs(text, most, visible):
     decide_on = ("g",) if visible and "(g)" in text else ()
     outcome, rows, _ = solve(text, scores, true, group, decide_on=decide_on)
     assert outcome.n_calls <= most * len(rows.segments)
-
-
-# -- what a draw would gain -----------------------------------------------------------------
 
 
 def test_what_draws_would_gain_is_what_they_reach():
