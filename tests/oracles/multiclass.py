@@ -213,9 +213,6 @@ class Best(Oracle):
         return self.best_mixture()
 
 
-# -- random problems ------------------------------------------------------------------------
-
-
 @dataclass
 class Case:
     """A problem for the library and for the oracle.

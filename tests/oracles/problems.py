@@ -81,9 +81,6 @@ def evidence_of(goal, parts, decide_on, unit):
     )
 
 
-# -- the menus ------------------------------------------------------------------------------
-
-
 def objectives(r: Rows, groups):
     """By shape: the sense, the text and the oracle's function."""
     X, by = r.on(), [r.on(group=g) for g in groups]

@@ -160,9 +160,6 @@ def test_label_evidence_meets_the_bounds_on_labels_and_claims_none(seed):
     assert float(program.violation(counted)) <= 1e-9
 
 
-# -- the rule is what was counted -------------------------------------------------------------
-
-
 @over("whole", [False, True])
 @pytest.mark.parametrize("known", ["segment", "hidden", "joint"])
 @over("seed", range(12))
@@ -207,9 +204,6 @@ def test_rows_that_multipliers_make_tie_are_decided_as_the_rule_does():
             G[:, :2] += 10.0  # so that they are the largest
             expected = Argmax(G).decide(eta)
             np.testing.assert_array_equal(rows.decide_tensor(G[None]), expected)
-
-
-# -- found by the sweeps above ----------------------------------------------------------------
 
 
 def mixed_at(text, eta, true=None, **more):

@@ -27,7 +27,7 @@ from setpoint import (
 )
 from setpoint.errors import ShapeError
 from setpoint.search import StoppedError, StoppedWarning
-from setpoint.solvers import ModelResponse
+from setpoint.solvers import ColumnGeneration, ModelResponse
 from thinning import over
 
 pytestmark = [
@@ -159,6 +159,17 @@ def test_curved_bounds_over_many_classes_are_not_a_false_proof(mean):
     report = solve(goal, np.eye(30)[y] * 0.9 + 0.1 / 30, y, **DRAWN).report
     assert report.certificate.violation <= 1e-9
     assert report.status == "optimal"
+
+
+def test_a_report_of_very_many_classes_counts_the_same_rows(monkeypatch):
+    eta, y, _ = posteriors()
+    monkeypatch.setattr("setpoint.inference.profiles.MOST_WEIGHTS", 0)
+    large = solve(COVERAGE, eta, y, evidence="label").report.entries
+    monkeypatch.undo()
+    plain = solve(COVERAGE, eta, y, evidence="label").report.entries
+    for found, said in zip(large, plain, strict=True):
+        assert (found.value, found.rows) == (said.value, said.rows)
+        assert found.effective_rows == pytest.approx(said.effective_rows)
 
 
 def test_the_trace_closes_in():
@@ -404,6 +415,20 @@ def test_a_decision_function_is_calibrated():
     clf = PlugInClassifier(inner, "h_mean", cv=3, response=calibrated).fit(X, y)
     assert clf.evaluate(X, y).objective.value > 0.9
     assert hasattr(clf, "predict_proba")
+
+
+@over(("cv", "counted"), [(None, 400), (0.3, 120)])
+def test_a_retrained_learner_claims_no_gap(cv, counted):
+    X, y = rows()
+    solver = ColumnGeneration(oracle=LogisticRegression())
+    options = {"cv": cv, "randomized": "auto", "random_state": 0, "solver": solver}
+    clf = PlugInClassifier(LogisticRegression(), COVERAGE, **options)
+    report = clf.fit(X[["u", "v", "w"]], y).goal_report_
+    assert report.constraints[0].satisfied
+    assert report.certificate.gap is None
+    assert report.counts.n_rows == counted
+    assert any("trained on" in w for w in report.warnings) == (cv is None)
+    assert set(clf.predict(X[["u", "v", "w"]])) <= set("abcd")
 
 
 @over(("verbose", "shown"), [(1, True), (0, False)])

@@ -59,7 +59,6 @@ def classifier(goal="f1", model=LOGISTIC, **kwargs):
     return PlugInClassifier(model, goal, cv=3, **kwargs)
 
 
-# ---------------------------------------------------------------- solve
 def test_a_column_reaches_the_metric():
     s, y, X = scored()
     found = solve(REVENUE, s, y, sensitive_features=X[["amount"]])
@@ -113,7 +112,17 @@ def test_a_ranking_metric_leaves_the_cut_off_where_it_is_plain(shift, cut):
     assert any("does not depend" in w for w in found.report.warnings)
 
 
-# ---------------------------------------------------------------- limits
+def test_metrics_of_scores_get_them_minus_the_cut_off():
+    s, y, _ = scored()
+
+    def above(y_true, scores):
+        return f1_score(y_true, scores >= 0)
+
+    first, second = (solve(box, s, y) for box in (BlackBox(above), F1))
+    assert first.rule == second.rule
+    assert first.report.objective.value == pytest.approx(second.report.objective.value)
+
+
 def counted(calls, when=None):
     """F1 that counts its calls, and is interrupted at one."""
 
@@ -158,7 +167,6 @@ def test_an_end_before_anything_is_known_is_an_error():
         solve(F1, s, y, limits=SearchLimits(seconds=1e-6))
 
 
-# ---------------------------------------------------------------- the classifier
 def test_a_black_box_with_a_column():
     X, y = rows()
     model = classifier(REVENUE).fit(X, y)

@@ -271,50 +271,38 @@ def test_a_promise_goes_on_from_a_checkpoint(tmp_path):
 
 
 # ---------------------------------------------------------------------- what is refused
+def spoiled(frame, name, rows, value):
+    """A table of which some rows hold something else."""
+    kind = {"score": "float64[pyarrow]", "label": "Int64"}.get(name) if value is None else None
+    out = frame.astype({name: kind}) if kind else frame.copy()
+    out.loc[: rows - 1, name] = value
+    return out
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_rows_that_cannot_be_counted_are_numbered(engine):
     frame = table(12, 1_000)
-    make = ENGINES[engine]
-    missing = frame.assign(score=frame["score"].astype("float64[pyarrow]"))
-    missing.loc[:2, "score"] = None
-    infinite = frame.copy()
-    infinite.loc[10:13, "score"] = np.inf
-    unlabelled = frame.assign(label=frame["label"].astype("Int64"))
-    unlabelled.loc[5:11, "label"] = pd.NA
-    homeless = frame.copy()
-    homeless.loc[:1, "region"] = None
-    wrong = frame.copy()
-    wrong.loc[:4, "w"] = -1.0
-    cases = [
-        (missing, "`scores`: 3 of 1000 rows have a score that is NULL"),
-        (infinite, "`scores`: 4 of 1000 rows have a score that is infinite"),
-        (unlabelled, "`y`: 7 of 1000 rows have no value in the column 'label'"),
-        (homeless, "`sensitive_features`: 2 of 1000 rows have no value in the column 'region'"),
-        (wrong, "`sample_weight`: 5 of 1000 rows have a weight that is NULL, NaN"),
-    ]
+    large = frame.assign(score=2**60 + frame["score"].rank().astype("int64"))
     goal = "maximize f1 subject to recall.min(region) >= 0.1"
-    for bad, message in cases:
+    for bad, message in (
+        (spoiled(frame, "score", 3, None), "`scores`: 3 of 1000 rows have a score that is NULL"),
+        (spoiled(frame, "score", 4, np.inf), "`scores`: 4 of 1000 rows have a score that is inf"),
+        (spoiled(frame, "label", 7, None), "`y`: 7 of 1000 rows have no value in the column 'la"),
+        (spoiled(frame, "region", 2, None), "`sensitive_features`: 2 of 1000 rows have no value"),
+        (spoiled(frame, "w", 5, -1.0), "`sample_weight`: 5 of 1000 rows have a weight that is"),
+        (large, r"whole numbers beyond 2\*\*53"),
+    ):
         with pytest.raises(ValueError, match=message):
-            solve(goal, make(bad), **NAMES, **GROUPS, sample_weight="w")
+            solve(goal, ENGINES[engine](bad), **WEIGHTED, **GROUPS)
 
 
 @over(
     ("goal", "options", "error", "message"),
     [
-        (
-            "f1",
-            {"scores": "scor"},
-            ValueError,
-            "`scores`: the table has no column 'scor' ",
-        ),
+        ("f1", {"scores": "scor"}, ValueError, "`scores`: the table has no column 'scor' "),
         ("f1", {"y": "target"}, ValueError, "`y`: the table has no column 'target'"),
         ("f1", {"scores": "region"}, TypeError, "`scores`: the column 'region' holds text"),
-        (
-            "f1",
-            {"scores": ["score", "w"]},
-            TypeError,
-            "`scores` is the name of a column",
-        ),
+        ("f1", {"scores": ["score", "w"]}, TypeError, "`scores` is the name of a column"),
         ("f1", {"scores": None}, TypeError, "`scores`: of a table"),
         ("maximize recall.min(country)", {}, GoalError, "refers to the column 'country'"),
         ("maximize recall.on(region='west')", {}, GoalError, "region = 'west', and no row"),
@@ -335,14 +323,6 @@ def test_rows_in_memory_and_tables_do_not_mix():
         evaluate("maximize f1", DUCKDB(frame), y_true="label", y_pred=frame["label"])
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_whole_numbers_that_a_float_cannot_tell_apart(engine):
-    frame = table(23, 400)
-    frame["score"] = 2**60 + frame["score"].rank().astype("int64")
-    with pytest.raises(ValueError, match=r"whole numbers beyond 2\*\*53"):
-        solve("maximize f1", ENGINES[engine](frame), **NAMES)
-
-
 def test_too_many_groups_are_refused_and_those_named_are_not():
     n = 12_000
     frame = table(14, n).assign(region=[f"r{i // 2}" for i in range(n)])
@@ -353,81 +333,75 @@ def test_too_many_groups_are_refused_and_those_named_are_not():
     assert solve(named, lazy, **NAMES, **GROUPS).report.satisfied
 
 
-class Coarse(ArraySource):
-    """Its sample represents nothing: there is a second pass."""
+# ---------------------------------------------------------------------- passes
+class Watched(ArraySource):
+    """Calls a function before each pass; its sample represents nothing, so that there are two."""
 
     def sample(self, score, label, n):
         return np.linspace(-1e5, 1e5, 40)
 
+    def count(self, by, binning=None, parts=()):
+        self.before(self.table["label"], binning, parts)
+        return super().count(by, binning, parts)
 
-def test_a_table_that_changes_between_passes_is_caught():
-    class Changing(Coarse):
-        def count(self, by, binning=None, parts=()):
-            if parts:
-                self.table["label"][:50] = [1 - v for v in self.table["label"][:50]]
-            return super().count(by, binning, parts)
 
+def watched(before):
     frame = table(16, 4_000)
-    source = Changing({k: frame[k].tolist() for k in ("score", "label")})
-    with pytest.raises(ChangedTableError, match="changed between two passes"):
-        solve_on(source)
-
-    class LyingAtTheEnd(Coarse):
-        def count(self, by, binning=None, parts=()):
-            if binning is not None and len(binning.edges) == 3:  # by the threshold
-                self.table["label"][0] = 1 - self.table["label"][0]
-            return super().count(by, binning, parts)
-
-    with pytest.raises(ChangedTableError, match="counted again by the engine"):
-        solve_on(LyingAtTheEnd({k: frame[k].tolist() for k in ("score", "label")}))
-
-
-def solve_on(source):
+    source = Watched({k: frame[k].tolist() for k in ("score", "label")})
+    source.before = before
     rows = {None: FrameRows(source, "label", "score")}
     options = Options(randomized=False)
-    found = solve_counted(as_goal("maximize f1"), rows, options, {}, within=0.0)
-    return found.rule, found.report
+    return solve_counted(as_goal("maximize f1"), rows, options, {}, within=0.0).report
 
 
-# ---------------------------------------------------------------------- checkpoints
+def test_a_table_that_changes_between_passes_is_caught():
+    def second(labels, binning, parts):
+        if parts:
+            labels[:50] = [1 - v for v in labels[:50]]
+
+    def last(labels, binning, parts):
+        if binning is not None and len(binning.edges) == 3:  # by the threshold
+            labels[0] = 1 - labels[0]
+
+    with pytest.raises(ChangedTableError, match="changed between two passes"):
+        watched(second)
+    with pytest.raises(ChangedTableError, match="counted again by the engine"):
+        watched(last)
+
+
+def test_ctrl_c_in_a_pass_keeps_the_rule_before():
+    def interrupted(labels, binning, parts):
+        if parts:
+            raise KeyboardInterrupt
+
+    with pytest.warns(StoppedWarning, match="interrupted"):
+        report = watched(interrupted)
+    assert report.certificate.gap > 0.0
+    assert report.satisfied is not False
+
+
 def test_a_checkpoint_is_gone_on_from(tmp_path):
-    frame = table(17, 5_000)
-    lazy, path = ENGINES["duckdb"](frame), tmp_path / "counts.npz"
-    near = solve("maximize f1", lazy, **NAMES, tol=0.5, checkpoint=path)
-    assert path.exists()
-    passes = []
-    exact = solve("maximize f1", lazy, **NAMES, exact=True, checkpoint=path, watch=passes.append)
-    assert exact.rule == solve("maximize f1", frame, **NAMES).rule
+    frame, path = table(17, 5_000), tmp_path / "counts.npz"
+
+    def solved(rows=frame, goal="f1", checkpoint=path, **options):
+        return solve(goal, DUCKDB(rows), **NAMES, checkpoint=checkpoint, **options)
+
+    near = solved(tol=0.5)
+    exact = solved(exact=True)
+    assert exact.rule == solve("f1", frame, **NAMES).rule
     assert near.report.objective.value <= exact.report.objective.value
-    with pytest.raises(ValueError, match="of another goal"):
-        solve("maximize mcc", lazy, **NAMES, checkpoint=path)
-    with pytest.raises(ValueError, match="of another table"):
-        solve("maximize f1", ENGINES["duckdb"](table(18, 400)), **NAMES, checkpoint=path)
-    with pytest.raises(ValueError, match="of another table"):  # of as many rows
-        solve("maximize f1", ENGINES["duckdb"](table(21, 5_000)), **NAMES, checkpoint=path)
-    with pytest.raises(ValueError, match="of another pos_label"):
-        solve("maximize f1", lazy, **NAMES, checkpoint=path, pos_label=0)
+    for other, message in (
+        ({"goal": "mcc"}, "of another goal"),
+        ({"rows": table(18, 400)}, "of another table"),
+        ({"rows": table(21, 5_000)}, "of another table"),  # of as many rows
+        ({"pos_label": 0}, "of another pos_label"),
+        ({"checkpoint": tmp_path}, "is a folder"),
+        ({"checkpoint": tmp_path / "no" / "counts.npz"}, "there is no folder"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            solved(**other)
     whole = path.read_bytes()
     for damaged in (b"something else", whole[: len(whole) // 2], whole[:-300] + bytes(300)):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match="is not one, or is damaged"):
-            solve("maximize f1", lazy, **NAMES, checkpoint=path)
-    with pytest.raises(ValueError, match="is a folder"):
-        solve("maximize f1", lazy, **NAMES, checkpoint=tmp_path)
-    with pytest.raises(ValueError, match="there is no folder"):
-        solve("maximize f1", lazy, **NAMES, checkpoint=tmp_path / "no" / "counts.npz")
-
-
-def test_ctrl_c_in_a_pass_keeps_the_rule_before():
-    class Interrupted(Coarse):
-        def count(self, by, binning=None, parts=()):
-            if parts:
-                raise KeyboardInterrupt
-            return super().count(by, binning, parts)
-
-    frame = table(19, 3_000)
-    source = Interrupted({k: frame[k].tolist() for k in ("score", "label")})
-    with pytest.warns(StoppedWarning, match="interrupted"):
-        _, report = solve_on(source)
-    assert report.certificate.gap > 0.0
-    assert report.satisfied is not False
+            solved()

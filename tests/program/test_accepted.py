@@ -78,8 +78,6 @@ def test_fractions_have_the_value(rows):
     assert found or program.objective.shape_name == "concave"
 
 
-# -- other totals ---------------------------------------------------------------------------
-
 OF_TWO = [
     "maximize recall subject to precision >= 0.6 and predicted_rate <= 0.5",
     "maximize f1 subject to recall(label=0) >= 0.7",
@@ -107,7 +105,7 @@ def every_pair(totals):
 
 
 @over("totals", [(30.0, 70.0), (0.7, 12.3), (900.0, 0.25)])
-@pytest.mark.parametrize("text", OF_TWO)
+@over("text", OF_TWO)
 def test_other_totals_are_those_rows(text, totals):
     totals = np.array(totals)
     here, anywhere = two(text, totals)
@@ -148,11 +146,8 @@ def test_all_but_the_accepted_is_an_exact_zero():
         assert anywhere.with_totals(w.sum(axis=1)).score(S) == 0.0
 
 
-# -- cut-offs -------------------------------------------------------------------------------
-
-
 @over("seed", range(6))
-@pytest.mark.parametrize("text", OF_TWO)
+@over("text", OF_TWO)
 def test_the_best_of_all_cutoffs(text, seed):
     rng = np.random.default_rng(seed)
     steps = rng.integers(0, 4, (2, 25)) + (rng.random((2, 25)) < 0.1)

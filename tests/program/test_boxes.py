@@ -8,6 +8,7 @@ import pytest
 from setpoint import Goal
 from setpoint.counts import Codebook, Marginals, Stratum
 from setpoint.program import AcceptedRates, link, most_in_parts, range_over_boxes
+from thinning import over
 
 GOALS = (
     "recall", "precision", "f1", "fbeta(2)", "jaccard", "mcc", "g_mean", "h_mean", "q_mean",
@@ -37,9 +38,7 @@ def rows_of(expression, grouped):
     return AcceptedRates(program.table, kinds), program, marginals[:, :2].ravel()
 
 
-@pytest.mark.parametrize(
-    ("expression", "grouped"), [(g, False) for g in GOALS] + [(g, True) for g in GROUPED]
-)
+@over(("expression", "grouped"), [(g, False) for g in GOALS] + [(g, True) for g in GROUPED])
 def test_every_whole_point_is_inside(expression, grouped):
     rows, program, totals = rows_of(expression, grouped)
     rng = np.random.default_rng(len(expression))
@@ -58,7 +57,7 @@ def test_every_whole_point_is_inside(expression, grouped):
         assert values.max() - 1e-12 <= most[k]
 
 
-@pytest.mark.parametrize("expression", ["recall", "precision", "f1", "jaccard", "fn + 3 * fp"])
+@over("expression", ["recall", "precision", "f1", "jaccard", "fn + 3 * fp"])
 def test_ratios_and_affine_functions_have_tight_ranges(expression):
     rows, program, _ = rows_of(expression, False)
     low, high = np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]])
@@ -68,10 +67,10 @@ def test_ratios_and_affine_functions_have_tight_ranges(expression):
     assert (least[0], most[0]) == pytest.approx((values.min(), values.max()), abs=1e-9)
 
 
-def test_a_point_is_itself():
-    for expression in GOALS:
-        rows, program, _totals = rows_of(expression, False)
-        point = np.array([[2.0], [3.0]])
-        least, most = range_over_boxes(rows, program.objective, point, point)
-        value = float(program.value(rows.rates(point.T))[0])
-        assert (least[0], most[0]) == pytest.approx((value, value), abs=1e-9), expression
+@over("expression", GOALS)
+def test_a_point_is_itself(expression):
+    rows, program, _ = rows_of(expression, False)
+    point = np.array([[2.0], [3.0]])
+    least, most = range_over_boxes(rows, program.objective, point, point)
+    value = float(program.value(rows.rates(point.T))[0])
+    assert (least[0], most[0]) == pytest.approx((value, value), abs=1e-9)

@@ -1,16 +1,13 @@
 """The features over diagonals and columns are the features."""
 
-import time
-
 import numpy as np
-import pytest
 
 from goals.samples import Schema, decisions, grouped, program_of
 from setpoint import Goal, GoalError
 from setpoint.counts import Stratum
 from setpoint.goals import TABLE, Event
 from setpoint.program import Rate, diagonal_form
-from thinning import over, thinned
+from thinning import over
 
 CLASSES = {2: ("no", "yes"), 3: ("a", "b", "c"), 5: ("a", "b", "c", "d", "e")}
 PARAMETERS = {
@@ -41,7 +38,7 @@ def goal_of(name, n, where=""):
 def check(program, schema, rng):
     form = diagonal_form(program.table)
     assert form is not None
-    for _ in range(3):
+    for _ in range(2):
         counts = decisions(schema, rng)
         v = form.const + form.features(*of_both(counts))
         np.testing.assert_allclose(v, program.rates_of(counts), rtol=0, atol=1e-12)
@@ -50,8 +47,8 @@ def check(program, schema, rng):
 
 
 @over("baseline", [False, True])
-@over("n", [2, 3, 5])
-@pytest.mark.parametrize("name", TABLE)
+@over("n", [2, 3])
+@over("name", TABLE)
 def test_every_metric_of_the_table(name, n, baseline):
     schema, _ = grouped(CLASSES[n], n, baseline=baseline, datasets=True)
     rng = np.random.default_rng(n)
@@ -70,7 +67,7 @@ def test_every_metric_of_the_table(name, n, baseline):
     assert bound or "changed" in words or "was" in words or name.startswith(("win", "loss"))
 
 
-@over("seed", range(20))
+@over("seed", range(300), every=10)
 def test_random_programs_of_many_features(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.choice([2, 3, 5]))
@@ -86,7 +83,7 @@ def test_random_programs_of_many_features(seed):
     check(program, schema, rng)
 
 
-@pytest.mark.parametrize("n", [2, 3, 5])
+@over("n", [2, 3, 5])
 def test_weights_give_the_best_rule_for_a_sum_of_features(n):
     schema, counts = grouped(CLASSES[n], 1, baseline=True)
     goal = Goal.parse("maximize macro_f1 + churn + wins + specificity.min()")
@@ -123,15 +120,12 @@ def test_one_true_and_another_predicted_class_are_not_of_the_form(monkeypatch):
     assert diagonal_form(program.table) is None
 
 
-@pytest.mark.parametrize("n", thinned([200, 1000], 2))
-def test_many_classes_in_ten_cells(n):
-    strata = tuple(Stratum(None, (("g", g),)) for g in range(10))
+def test_many_classes_have_few_entries_in_ten_cells():
+    n, strata = 100, tuple(Stratum(None, (("g", g),)) for g in range(10))
     marginals = np.ones((10, n + 1))
     marginals[:, n] = 0
     schema = Schema(tuple(range(n)), strata, marginals, np.ones((10, n + 1)), {None: ("g",)})
     program = program_of(Goal.parse("maximize macro_f1 subject to accuracy.min(g) >= 0.1"), schema)
-    start = time.process_time()
     form = diagonal_form(program.table)
-    assert time.process_time() - start < 10
     assert form.diagonal.nnz + form.columns.nnz <= 6 * n * 10
     assert form.features(np.ones((10, n)), np.ones((10, n))).shape == (len(program.rates),)

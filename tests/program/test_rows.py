@@ -146,7 +146,7 @@ def test_rows_are_the_constraint(text, seed):
         assert (excess <= 1e-9) == (violation <= 1e-9), (violation, excess)
 
 
-@pytest.mark.parametrize("text", CURVED)
+@over("text", CURVED)
 def test_what_is_not_a_conjunction_of_rows(text):
     schema, _ = grouped(BINARY, 0, baseline=True)
     program = program_of(Goal.parse(f"maximize accuracy subject to {text}"), schema)

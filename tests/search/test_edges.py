@@ -7,53 +7,43 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint import Evidence, Goal, solve
+from search.samples import linked
+from setpoint import Goal, solve
 from setpoint.errors import GoalError, ShapeError
-from setpoint.program import NotLinearError, ProgramConstraint, RowBuilder, link
+from setpoint.program import NotLinearError, ProgramConstraint, RowBuilder
 from setpoint.search import (
     ConstantGoalWarning,
     CutoffSet,
     InfeasibleError,
     InfeasibleMasterError,
     Master,
-    Region,
-    nearest_mixture,
     solve_exact,
 )
+from thinning import over
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.search.ConstantGoalWarning"),
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
 ]
 S, Y = [0.1, 0.4, 0.35, 0.8, 0.7, 0.9], [0, 0, 1, 1, 0, 1]
-ANY = pytest.mark.parametrize("randomized", [False, "auto", True])
+ANY = over("randomized", [False, "auto", True])
 
 
-def program_of(text, **columns):
-    goal = Goal.parse(text)
-    rows = Evidence.from_arrays((0, 1), np.array(S), np.array(Y), needs=goal.needs, **columns)
-    return link(goal, rows.codebook).at(rows.marginals), rows
+def program_of(text):
+    return linked(text, np.array(S), np.array(Y))
 
 
-# ---------------------------------------------------------------- less than one row
 @ANY
-def test_a_ratio_to_maximise_rests_on_one_expected_row(randomized):
+@over(("most", "best"), [(0.001, 0.0), (0.1, 1.0)])
+def test_a_ratio_to_maximise_rests_on_one_expected_row(randomized, most, best):
+    """The floor leaves what has a row."""
     s = np.arange(16) / 16
-    y = (s > 0.8).astype(int)
-    found = solve("maximize precision subject to predicted_rate <= 0.001", s, y,
-                  randomized=randomized)  # fmt: skip
-    assert found.report.objective.value == 0.0
-    assert not found.rule.decide(s).any()
+    goal = f"maximize precision subject to predicted_rate <= {most}"
+    found = solve(goal, s, (s > 0.8).astype(int), randomized=randomized)
+    assert found.report.objective.value == pytest.approx(best)
+    assert found.rule.distribution(s)[:, 1].any() == (best > 0)
 
 
-def test_the_floor_leaves_what_has_a_row():
-    s = np.arange(16) / 16
-    y = (s > 0.8).astype(int)
-    found = solve("maximize precision subject to predicted_rate <= 0.1", s, y, randomized=True)
-    assert found.report.objective.value == pytest.approx(1.0)
-
-
-# ---------------------------------------------------------------- no decision in it
 @ANY
 def test_a_constant_bound_that_is_met_costs_nothing(randomized):
     goal = "maximize recall subject to precision >= 0.6"
@@ -82,7 +72,6 @@ def test_rows_without_a_coefficient():
     assert caught.value.duals.tolist() == [0.0, 1.0]
 
 
-# ---------------------------------------------------------------- infinite
 @ANY
 def test_an_infinite_bound_is_met_by_an_infinite_value(randomized):
     deployed = [0, 0, 1, 1, 0, 1]
@@ -122,7 +111,7 @@ class _Fixed:
         return np.full(v.shape[:-1], self.own)
 
 
-@pytest.mark.parametrize("level", [np.inf, -np.inf, np.nan])
+@over("level", [np.inf, -np.inf, np.nan])
 def test_no_row_has_an_infinite_level(level):
     program, _ = program_of("maximize recall")
     for sign in (1.0, -1.0):
@@ -151,7 +140,6 @@ def test_an_objective_that_is_not_a_number_for_some_rules():
     assert found.report.satisfied
 
 
-# ---------------------------------------------------------------- weights far apart
 @ANY
 def test_weights_far_apart(randomized):
     """Below what a linear program sees the sweep over cut-offs decides."""
@@ -165,40 +153,12 @@ def test_weights_far_apart(randomized):
     assert caught.value.reachable["precision >= 0.33"] == pytest.approx(1 / (1e5 + 1 + 1e-5))
 
 
-# ---------------------------------------------------------------- work
-def test_nearest_shares_one_master(monkeypatch):
-    goal = "maximize recall subject to precision.min(g) >= 0.99 and recall >= 0.9"
-    program, rows = program_of(goal, columns={"g": np.array(list("ababab"))}, decide_on=("g",))
-    made = []
-    begin = Master.__init__
-
-    def counted(self, space):
-        made.append(space)
-        begin(self, space)
-
-    monkeypatch.setattr(Master, "__init__", counted)
-    near = nearest_mixture(CutoffSet(program.table, rows), program)
-    assert near.violation > 0.0
-    assert len(made) == 1
-
-
-def test_a_shared_master_adds_no_rows_of_other_regions():
-    program, rows = program_of("maximize recall subject to precision >= 0.5")
-    problem = CutoffSet(program.table, rows)
-    master = Master(problem)
-    for level in (0.4, 0.5, 0.6):
-        region = Region(problem, program.at_level(0, level), master=master)
-        alone = Region(problem, region.program, master=Master(problem))
-        assert len(region.rows) == len(alone.rows) > 0
-
-
 def test_no_linear_program_is_made_where_a_draw_answers(monkeypatch):
     monkeypatch.setattr("setpoint.search.linear_program.IncrementalLP", None)
     program, rows = program_of("maximize recall subject to precision >= 0.8")
     assert solve_exact(program, rows, randomized=True).status == "optimal"
 
 
-# ---------------------------------------------------------------- random goals
 OBJECTIVES = (
     "maximize recall", "maximize precision", "maximize f1", "minimize prior_divergence",
     "maximize tp / fp", "minimize error_rate", "maximize recall(label=0)", "maximize g_mean",
@@ -227,11 +187,8 @@ def test_random_goals_against_every_cutoff(seed):
     text = rng.choice(OBJECTIVES)
     if len(bounds):
         text += " subject to " + " and ".join(b.format(k=round(rng.random(), 2)) for b in bounds)
-    goal = Goal.parse(text)
     try:
-        rows = Evidence.from_arrays((0, 1), s, y, needs=goal.needs, weight=w, columns={"g": g},
-                                    baseline=deployed)  # fmt: skip
-        program = link(goal, rows.codebook).at(rows.marginals)
+        program, rows = linked(text, s, y, weight=w, columns={"g": g}, baseline=deployed)
     except GoalError:
         return
     best, feasible = -np.inf, False

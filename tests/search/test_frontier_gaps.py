@@ -4,9 +4,10 @@ import json
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
-from setpoint import Evidence, Frontier, Goal, frontier
+from search.samples import linked
+from setpoint import Frontier, frontier
+from thinning import over
 
 NAN, INF = np.nan, np.inf
 
@@ -33,9 +34,9 @@ def curve(rng, kind, relation, m=2000):
     return made(bounds, values, kind, relation)
 
 
-@pytest.mark.parametrize("kind", ["steps", "lines"])
-@pytest.mark.parametrize("relation", [">=", "<="])
-@pytest.mark.parametrize("most", [7, 25, 300])
+@over("kind", ["steps", "lines"])
+@over("relation", [">=", "<="])
+@over("most", [7, 25, 300])
 def test_a_gap_holds_what_is_left_out_beside_its_bound(kind, relation, most):
     rng = np.random.default_rng(most)
     for _ in range(10):
@@ -106,13 +107,13 @@ def test_gaps_go_through_json():
     assert made([0.2], [0.9]).gaps.tolist() == [0.0]
 
 
-@pytest.mark.parametrize("goal", ["maximize recall + precision", "maximize 2 * precision + recall"])
+@over("goal", ["maximize recall + precision", "maximize 2 * precision + recall"])
 def test_gaps_of_mixtures_hold_the_best_of_many(goal):
     rng = np.random.default_rng(0)
     y = (rng.random(60) < 0.4).astype(int)
     s = np.round(rng.normal(size=60) + y, 1)
     text = f"{goal} subject to false_positive_rate <= 0.2"
-    evidence = Evidence.from_arrays((0, 1), s, y, needs=Goal.parse(text).needs)
+    evidence = linked(text, s, y)[1]
     levels = np.array([0.02, 0.1, 0.2, 0.4, 1.0])
     found = frontier(evidence, text, values=levels, randomized=True)
     assert (found.gaps > 0).any()

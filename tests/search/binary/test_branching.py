@@ -7,10 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from setpoint import Evidence, Goal, SearchLimits, solve
-from setpoint.program import link
+from search.samples import cutoffs
+from setpoint import SearchLimits, solve
 from setpoint.search import (
-    CutoffSet,
     InfeasibleMasterError,
     Limits,
     Master,
@@ -21,6 +20,7 @@ from setpoint.search import (
 from setpoint.search.binary import proving as branching
 from setpoint.search.binary.deterministic import enumerate_cutoffs
 from setpoint.search.binary.proving import branch_and_bound
+from thinning import over
 
 GOALS = (
     "maximize accuracy subject to predicted_rate.difference(g) <= 0.1",
@@ -38,19 +38,9 @@ def problem(text, seed, n=40, groups=3):
     true, group = rng.integers(0, 2, n), rng.integers(0, groups, n)
     true[: 2 * groups], group[: 2 * groups] = np.arange(2 * groups) % 2, np.arange(2 * groups) // 2
     scores = np.round(rng.normal(size=n) + true, 2)
-    goal = Goal.parse(text)
-    evidence = Evidence.from_arrays(
-        (0, 1),
-        scores,
-        true,
-        needs=goal.needs,
-        weight=rng.integers(1, 4, n).astype(float) if seed % 2 else None,
-        columns={"g": group.astype(str)},
-        decide_on=("g",),
-        baseline=rng.integers(0, 2, n) if "churn" in text else None,
-    )
-    program = link(goal, evidence.codebook).at(evidence.marginals)
-    return CutoffSet(program.table, evidence), program
+    more = {"baseline": rng.integers(0, 2, n)} if "churn" in text else {}
+    weight = rng.integers(1, 4, n).astype(float) if seed % 2 else None
+    return cutoffs(text, scores, true, group.astype(str), weight=weight, **more)
 
 
 def searched(cuts, program, limits=None):
@@ -60,7 +50,7 @@ def searched(cuts, program, limits=None):
     return branch_and_bound(cuts, program, master, mixed, nothing, limits or Limits(10_000))
 
 
-@pytest.mark.parametrize("text", GOALS)
+@over("text", GOALS)
 def test_it_finds_what_all_combinations_hold(monkeypatch, text):
     monkeypatch.setattr(branching, "_ALL_TRIED", 6)
     monkeypatch.setattr(branching, "_TRIED", 1)
@@ -102,10 +92,11 @@ def test_a_limit_leaves_an_honest_bound(monkeypatch):
     assert open_gaps > 2
 
 
-def rows(n, seed=0):
-    rng = np.random.default_rng(seed)
+def of_four_groups(n, goal, **options):
+    rng = np.random.default_rng(0)
     y, g = (rng.random(n) < 0.4).astype(int), rng.choice(list("abcd"), n, p=[0.5, 0.3, 0.15, 0.05])
-    return rng.normal(size=n) + y * (1.0 + 0.3 * (g == "a")) - 0.5 * (g == "c"), y, {"g": g}
+    s = rng.normal(size=n) + y * (1.0 + 0.3 * (g == "a")) - 0.5 * (g == "c")
+    return solve(goal, s, y, sensitive_features={"g": g}, **options).report
 
 
 FAIR = (
@@ -116,32 +107,22 @@ FAIR = (
 
 @pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 def test_solve_proves_the_best_thresholds_of_four_groups():
-    s, y, columns = rows(3000)
-    report = solve(FAIR, s, y, sensitive_features=columns).report
-    assert report.status == "optimal"
-    assert (report.certificate.gap, report.rule.drawn, report.certificate.rivals) == (
-        0.0,
-        0.0,
-        "rule without draws",
-    )
-    assert all(c.satisfied for c in report.constraints)
-    assert (
-        report.certificate.with_draws is None
-        or report.certificate.with_draws > report.objective.value
-    )
+    report = of_four_groups(3000, FAIR)
+    found = report.certificate
+    assert (report.status, report.rule.drawn) == ("optimal", 0.0)
+    assert (found.gap, found.rivals) == (0.0, "rule without draws")
+    assert report.satisfied
+    assert found.with_draws is None or found.with_draws > report.objective.value
 
 
 @pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 def test_seconds_are_kept(monkeypatch):
-    s, y, columns = rows(20_000)
-    goal = FAIR.replace("0.05", "0.005").replace("0.1", "0.01")
     clock = count(step=0.01)  # a second is a hundred looks, however fast the machine is
     fake = SimpleNamespace(perf_counter=clock.__next__)
     monkeypatch.setattr("setpoint.search.limits.time", fake)
+    goal = FAIR.replace("0.05", "0.005").replace("0.1", "0.01")
     with pytest.warns(StoppedWarning, match="seconds"):
-        report = solve(
-            goal, s, y, sensitive_features=columns, limits=SearchLimits(seconds=0.5)
-        ).report
+        report = of_four_groups(20_000, goal, limits=SearchLimits(seconds=0.5))
     assert next(clock) < 0.6
     assert "stopped after 0.5" in report.search.why
     assert report.status == "feasible"

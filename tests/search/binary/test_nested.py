@@ -1,7 +1,6 @@
 """Certified windows of cut-offs, against every cut-off tested by hand and by simulation."""
 
 import numpy as np
-import pytest
 from scipy import stats
 
 from setpoint import Goal
@@ -37,15 +36,11 @@ OTHERS = [
 ]
 
 
-def drawn(n, seed, shift=1.5):
+def built(constraint, n=400, seed=0, decide_on=(), weight=None):
     rng = np.random.default_rng(seed)
     true = (rng.random(n) < 0.4).astype(np.int64)
-    scores = np.round(rng.normal(shift * true, 1.0), 1)  # with ties
-    return scores, true, rng.integers(0, 2, n)
-
-
-def built(constraint, n=400, seed=0, decide_on=(), weight=None):
-    scores, true, g = drawn(n, seed)
+    scores = np.round(rng.normal(1.5 * true, 1.0), 1)  # with ties
+    g = rng.integers(0, 2, n)
     goal = Goal.parse(f"maximize accuracy subject to {constraint}")
     evidence = Evidence.from_arrays(
         (0, 1), scores, true, needs=goal.needs, columns={"g": g}, decide_on=decide_on,
@@ -55,21 +50,17 @@ def built(constraint, n=400, seed=0, decide_on=(), weight=None):
     return evidence, tests, CutoffSet(tests.program.table, evidence)
 
 
-@pytest.mark.parametrize("constraint", NESTED)
-def test_what_loosens_one_way_is_seen(constraint):
-    evidence, tests, _ = built(constraint)
-    assert monotone_constraints(evidence, tests)
-
-
-@pytest.mark.parametrize("constraint", OTHERS)
-def test_what_does_not_is_seen(constraint):
-    evidence, tests, _ = built(constraint)
-    assert monotone_constraints(evidence, tests) == []
-
-
-def test_weighted_rows_are_tried_along_a_path():
-    evidence, tests, _ = built("recall >= 0.8", weight=np.full(400, 2.0))
-    assert monotone_constraints(evidence, tests) == []
+@over(
+    ("constraint", "weight", "nested"),
+    [
+        *((c, None, True) for c in NESTED),
+        *((c, None, False) for c in OTHERS),
+        ("recall >= 0.8", 2.0, False),  # weighted rows are tried along a path
+    ],
+)
+def test_what_loosens_one_way_is_seen(constraint, weight, nested):
+    evidence, tests, _ = built(constraint, weight=weight and np.full(400, weight))
+    assert bool(monotone_constraints(evidence, tests)) == nested
 
 
 @over("constraint", NESTED)
@@ -105,7 +96,7 @@ def test_recall_is_the_order_statistic_of_the_positives():
     assert threshold == positives[r - 1]
 
 
-@pytest.mark.parametrize(("trials", "share"), [(29, 0.9), (150, 0.9), (40, 0.5), (1_000, 0.8)])
+@over(("trials", "share"), [(29, 0.9), (150, 0.9), (40, 0.5), (1_000, 0.8)])
 def test_fewest_successes_by_the_binomial(trials, share):
     wanted = next(
         (k for k in range(1, trials + 1) if stats.binom.sf(k - 1, trials, share) <= 0.05),
@@ -160,7 +151,7 @@ def test_windows_of_several_thresholds_share_the_level():
     assert _broken(0.8, ("g",)) > 0.1 + 2.33 * np.sqrt(0.1 * 0.9 / 600)
 
 
-@pytest.mark.parametrize(("n", "m"), [(150, 100), (60, 30)])
+@over(("n", "m"), [(150, 100), (60, 30)])
 def test_the_next_rows_keep_the_share_as_often_as_promised(n, m):
     share, level = 0.8, 0.1
     k = least_successes(n, share, level, next_rows=m)

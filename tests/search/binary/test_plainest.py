@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -11,6 +9,8 @@ from setpoint import solve
 from setpoint.counts import Curve, plain_threshold
 from setpoint.rules import PerSegment, Threshold
 from thinning import over
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 GOALS = (
     "maximize recall subject to predicted_rate <= 0.8",
@@ -72,7 +72,7 @@ def distance(s, accepted, plain):
     return max(np.nextafter(outside, np.inf) - plain, plain - inside, 0.0)
 
 
-@pytest.mark.parametrize("goal", GOALS)
+@over("goal", GOALS)
 @over("seed", range(12))
 @over("plain", [0.5, 0.0])
 def test_the_nearest_of_all_that_none_betters(goal, seed, plain):
@@ -92,9 +92,7 @@ def test_the_nearest_of_all_that_none_betters(goal, seed, plain):
         return any(o[1] != x[1] and o[1][0] <= x[1][0] and o[1][1] <= x[1][1] for o in ties)
 
     nearest = min(x[2] for x in ties if not bettered(x))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        rule = solve(goal, s, y, sensitive_features={"g": g}, sample_weight=w, decide_on=None).rule
+    rule = solve(goal, s, y, sensitive_features={"g": g}, sample_weight=w, decide_on=None).rule
     assert isinstance(rule, Threshold)
     accepted = s >= rule.threshold
     found = next(x for x in ties if ((s >= x[3]) == accepted).all())
@@ -102,16 +100,13 @@ def test_the_nearest_of_all_that_none_betters(goal, seed, plain):
     assert found[2] == nearest
 
 
-@over("seed", range(20))
+@over("seed", range(300), every=10)
 def test_no_threshold_of_a_group_can_move_nearer(seed):
     s, y, g, w = table(seed)
     if any(len(set(y[g == k])) < 2 for k in "ab"):
         pytest.skip("a group of one class")
     goal = "minimize false_positive_rate subject to recall >= 0.6"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        solution = solve(goal, s, y, sensitive_features={"g": g}, sample_weight=w, decide_on="g")
-    rule = solution.rule
+    rule = solve(goal, s, y, sensitive_features={"g": g}, sample_weight=w, decide_on="g").rule
     rules = rule.rules if isinstance(rule, PerSegment) else (rule, rule)
     cuts = dict(zip("ab", (r.threshold for r in rules), strict=True))
     best = worth(GOALS[1], rates(s >= np.vectorize(cuts.get)(g), y, g, w))[0]
@@ -139,17 +134,3 @@ def test_what_is_plain():
     assert plain_threshold([curve(700.0, 300.0)]) is None
     assert plain_threshold([curve(-1.0, -3.0)]) is None
     assert plain_threshold([curve()]) == 0.5
-
-
-@pytest.mark.parametrize("shift", [0.0, 0.2, 0.3])
-def test_a_band_that_defers_nobody_lies_where_a_threshold_would(shift):
-    rng = np.random.default_rng(0)
-    y = np.sort(rng.integers(0, 2, 300))
-    s = np.clip(0.35 * y + 0.3 * rng.random(300) + shift, 0.0, 1.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        rule = solve("minimize deferral_rate subject to error_rate.decided <= 0.4", s, y).rule
-    decided = rule.decide(s)
-    assert (decided != 2).all()
-    wrong = [((s >= cut) != y).mean() for cut in np.unique(s)]
-    assert (decided != y).mean() <= max(min(wrong), ((s >= 0.5) != y).mean()) + 1e-12
