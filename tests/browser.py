@@ -27,6 +27,15 @@ in_a_browser = [
     pytest.mark.skipif(BROWSER is None, reason="no chromium or google-chrome was found"),
 ]
 
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory):
+    """One browser for all tests of a file."""
+    found = Tab(tmp_path_factory.mktemp("browser"))
+    yield found
+    found.close()
+
+
 _WAIT = 60.0
 """Seconds until an answer is given up."""
 
@@ -157,10 +166,6 @@ class Tab:
             self.call("Input.dispatchMouseEvent", type="mouseMoved", **at, **pressed)
         pressed["buttons"] = 0
         self.call("Input.dispatchMouseEvent", type="mouseReleased", x=to_x, y=to_y, **pressed)
-
-    def picture(self, path):
-        """Writes what is in the window as a PNG."""
-        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
 
     def printed(self):
         """The page as a PDF."""

@@ -58,18 +58,14 @@ def hooks():
     return module_at(ROOT / "docs" / "gallery_hooks.py")
 
 
-def test_every_example_is_listed(gallery):
+def test_every_example_is_listed_has_a_title_and_says_what_one_learns(gallery):
     assert sorted(gallery.ORDER) == NAMES
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_example_has_a_title_and_says_what_one_learns(gallery, name):
-    example = gallery.read(name)
-    assert re.fullmatch(r"[A-Z][^\n]{10,90}", example.title)
-    assert 100 < len(example.text) < 700
-    assert "def main():" in example.code
-    assert example.code.endswith('if __name__ == "__main__":\n    main()\n')
-    assert len(example.code.splitlines()) <= 70
+    for example in map(gallery.read, NAMES):
+        assert re.fullmatch(r"[A-Z][^\n]{10,90}", example.title)
+        assert 100 < len(example.text) < 700
+        assert "def main():" in example.code
+        assert example.code.endswith('if __name__ == "__main__":\n    main()\n')
+        assert len(example.code.splitlines()) <= 70
 
 
 @pytest.mark.long
@@ -113,8 +109,6 @@ def test_pictures_stand_after_the_code_that_makes_them(hooks):
     assert text == f"{block}\n![a line](../pictures/p_1.svg)\n\nEnd\n"
     assert list(drawn) == ["p_1.svg"]
 
-
-def test_code_without_a_picture_is_an_error(hooks):
     with pytest.raises(ValueError, match="makes no picture"):
         hooks.pictures_of_page("p", "```python\nx = 1\n```\n\n<!-- pictures: none -->\n")
 

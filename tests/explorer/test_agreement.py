@@ -1,6 +1,4 @@
-"""The page computes what the library computes: on 500 random goals, to 1e-12."""
-
-import warnings
+"""The page computes what the library computes: on random goals, to 1e-12."""
 
 import numpy as np
 import pytest
@@ -8,13 +6,11 @@ import pytest
 from explorer.drawn import case, moved
 from explorer.in_node import in_node, needs_node
 from setpoint import GoalError, explore, solve
-from setpoint.explorer import payload as assembling
 from setpoint.goals import Const
 from setpoint.inputs import CheckedData, GivenRows, classes_of, one_score
 from setpoint.program import link
 
-pytestmark = needs_node
-GOALS = 500
+pytestmark = [needs_node, pytest.mark.filterwarnings("ignore")]
 
 
 def exactly(goal, given, thresholds):
@@ -40,6 +36,10 @@ def exactly(goal, given, thresholds):
     return np.array(out)
 
 
+def numbers(texts):
+    return [float(x.replace("Infinity", "inf")) for x in texts]
+
+
 def close(found, expected):
     found, expected = np.array(found, float), np.array(expected, float)
     same = (found == expected) | (np.isnan(found) & np.isnan(expected))
@@ -48,68 +48,49 @@ def close(found, expected):
         return bool((same | (np.abs(found - expected) <= room)).all())
 
 
-@pytest.fixture(scope="module")
-def compared():
-    """Cases with what the page computes of them."""
-    patch = pytest.MonkeyPatch()
-    patch.setattr(assembling, "limits_at", lambda *_: None)
-    patch.setattr(assembling, "sure_limits", lambda *_: None)
+@pytest.mark.parametrize("goals", [120, pytest.param(500, marks=pytest.mark.long)])
+def test_values_at_cuts_and_the_best_cut_under_moved_bounds(goals, monkeypatch):
+    for name in ("limits_at", "sure_limits"):
+        monkeypatch.setattr(f"setpoint.explorer.payload.{name}", lambda *_: None)
     cases, number = [], 0
-    while len(cases) < GOALS:
+    while len(cases) < goals:
         number += 1
         goal, given, draw = case(number)
         try:
-            page = explore(goal, **given)
+            page = explore(goal, **given).payload
         except GoalError:  # a bound that no data could reach, or a group without rows
             continue
-        program = page.payload["programs"][0]
-        m = page.payload["curve"]["m"]
+        constraints, m = page["programs"][0]["constraints"], page["curve"]["m"]
         cuts = [0, m, *(draw.whole(0, m) for _ in range(6))]
-        asked = [{"cuts": cuts, "levels": [c["level"] for c in program["constraints"]]}]
         levels = []
-        for c, written in zip(program["constraints"], goal.constraints, strict=True):
+        for c, written in zip(constraints, goal.constraints, strict=True):
             low, high = (float(x) for x in c["reach"])
             level = float(f"{low + (high - low) * draw.whole(0, 100) / 100:.3g}")
             levels.append(level if isinstance(written.rhs, Const) else c["level"])
-        asked.append({"cuts": [], "levels": levels})
-        cases.append((goal, given, page.payload, asked))
-    patch.undo()
-    return cases, in_node("agree.mjs", [{"payload": c[2], "asked": c[3]} for c in cases])
-
-
-def test_values_at_cuts(compared):
-    for (goal, given, _, _), found in zip(*compared, strict=True):
-        thresholds = [float(t.replace("Infinity", "inf")) for t in found[0]["thresholds"]]
-        expected = exactly(goal, given, thresholds)
+        own = [c["level"] for c in constraints]
+        asked = [{"cuts": cuts, "levels": own}, {"cuts": [], "levels": levels}]
+        cases.append((goal, given, page, asked))
+    answers = in_node("agree.mjs", [{"payload": c[2], "asked": c[3]} for c in cases])
+    for (goal, given, _, _), (found, _) in zip(cases, answers, strict=True):
+        expected = exactly(goal, given, numbers(found["thresholds"]))
         for way in ("along", "at"):
-            values = [[float(x.replace("Infinity", "inf")) for x in row] for row in found[0][way]]
+            values = [numbers(row) for row in found[way]]
             assert close(values, expected), (str(goal), way, values, expected)
-
-
-def test_the_best_cut_under_moved_bounds(compared):
     known = 0
-    for i, ((goal, given, _, asked), found) in enumerate(zip(*compared, strict=True)):
-        # as asked in every fifth, else moved
-        one, chosen = asked[i % 5 > 0], found[i % 5 > 0]
+    for i, ((goal, given, _, asked), found) in enumerate(zip(cases, answers, strict=True)):
+        moves = i % 5 > 0  # as asked in every fifth, else moved
+        options = given | {"decide_on": None, "on_infeasible": "nearest"}
+        scores = options.pop("scores")
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                best = solve(
-                    moved(goal, one["levels"]),
-                    given["scores"],
-                    decide_on=None,
-                    on_infeasible="nearest",
-                    **{k: v for k, v in given.items() if k != "scores"},
-                )
+            best = solve(moved(goal, asked[moves]["levels"]), scores, **options).report
         except GoalError:
             continue
         known += 1
-        feasible = best.report.status != "nearest"
-        assert chosen["chosen"]["feasible"] == feasible, str(goal)
-        value = float(chosen["chosen"]["value"].replace("Infinity", "inf"))
+        chosen, feasible = found[moves]["chosen"], best.status != "nearest"
+        assert chosen["feasible"] == feasible, str(goal)
         if feasible:
-            assert close(value, best.report.objective.value), str(goal)
+            assert close(numbers([chosen["value"]]), best.objective.value), str(goal)
         else:
-            worst = max(-min(c.slack, 0.0) for c in best.report.constraints)
-            assert float(chosen["violation"]) <= worst + 1e-12, str(goal)
-    assert known > 0.8 * GOALS
+            worst = max(-min(c.slack, 0.0) for c in best.constraints)
+            assert float(found[moves]["violation"]) <= worst + 1e-12, str(goal)
+    assert known > 0.8 * goals

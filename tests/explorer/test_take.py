@@ -12,6 +12,7 @@ from explorer.in_node import called, needs_node
 from setpoint import PlugInClassifier, explore, solve
 from setpoint.cli.app import app
 from setpoint.rules import Rule, Threshold
+from thinning import over
 
 pytestmark = [
     needs_node,
@@ -22,19 +23,25 @@ PLAIN = "maximize recall subject to precision >= 0.6"
 FAIR = PLAIN + " and predicted_rate.difference(\"the 'sex'\") <= 0.1"
 LABELS = {
     "numbers": ([0, 1], 1),
-    "text": (["stays", 'it\'s "left"\n'], 'it\'s "left"\n'),
+    "text": (["stays", 'it\'s "left"'], 'it\'s "left"'),
+    "lines": (["stays", 'it\'s "left"\n'], 'it\'s "left"\n'),
     "lower": ([0, 1], 0),
     "bool": ([False, True], True),
 }
 
 
-def rows(n=600):
-    rng = np.random.default_rng(3)
+def rows(labels):
+    """Scores of the positive class, labels, and options with a group and weights."""
+    rng, n = np.random.default_rng(3), 600
     sex = rng.integers(0, 2, n)
     x = 1.6 * rng.normal(size=n) + 0.4 * sex - 1.0
     code = (rng.random(n) < 1.0 / (1.0 + np.exp(-x))).astype(int)
     scores = 1.0 / (1.0 + np.exp(-x - 0.5 * rng.normal(size=n)))
-    return scores, code, np.array(["F", "o'M"])[sex], rng.integers(1, 4, n).astype(float)
+    names, positive = LABELS[labels]
+    scores = 1.0 - scores if positive == names[0] else scores
+    side, weight = np.array(["F", "o'M"])[sex], rng.integers(1, 4, n).astype(float)
+    more = {"pos_label": positive, "sensitive_features": {"the 'sex'": side}}
+    return scores, np.array(names)[code], more | {"sample_weight": weight}
 
 
 def ran(text, **names):
@@ -43,88 +50,59 @@ def ran(text, **names):
     return names
 
 
-@pytest.mark.parametrize(
-    ("labels", "more", "fair"),
+@over(
+    ("labels", "goal", "check"),
     [
-        ("numbers", {"check": 0.3}, True),
-        ("text", {"weights": True}, True),
-        ("lower", {"check": 0.3, "weights": True}, False),
-        ("bool", {}, False),
+        ("numbers", FAIR, 0.3),
+        ("lines", FAIR, None),
+        ("lower", PLAIN, 0.3),
+        ("bool", PLAIN, None),
     ],
 )
-def test_python_decides_as_the_page(labels, more, fair):
-    scores, code, sex, weight = rows()
-    names, positive = LABELS[labels]
-    y = np.array(names)[code]
-    if positive == names[0]:
-        scores = 1.0 - scores
-    side = {"the 'sex'": sex}
-    given = {"check": more.get("check"), "sample_weight": weight if "weights" in more else None}
-    page = explore(
-        FAIR if fair else PLAIN, scores, y, pos_label=positive,
-        sensitive_features=side, **given,
-    ).payload  # fmt: skip
-    start = page["programs"][0]["start"]
-    levels = [c["level"] for c in page["programs"][0]["constraints"]]
-    places = [start["cut"], 0, 37, page["curve"]["m"]]
+def test_python_decides_as_the_page(labels, goal, check):
+    scores, y, more = rows(labels)
+    page = explore(goal, scores, y, check=check, **more).payload
+    program = page["programs"][0]
+    levels = [c["level"] for c in program["constraints"]]
+    places = [program["start"]["cut"], 0, 37, page["curve"]["m"]]
     found = called(page, *(["take", levels, w] for w in places), *(["at", w] for w in places))
     for taken, shown in zip(found[: len(places)], found[len(places) :], strict=True):
         left = ran(taken["python"], scores=scores)
-        expected = scores >= float(shown["threshold"])
-        np.testing.assert_array_equal(left["decided"], expected)
+        np.testing.assert_array_equal(left["decided"], scores >= float(shown["threshold"]))
         assert left["rule"] == Rule.from_json(taken["json"])
 
 
-def table_of(path, scores, y, sex, weight):
-    with path.open("w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file)
-        out.writerow(["SCORE", "LABEL", "the 'sex'", "WEIGHT"])
-        out.writerows(zip(map(repr, scores.tolist()), y, sex, weight, strict=True))
-
-
-@pytest.mark.parametrize(
-    ("labels", "goal"), [("numbers", PLAIN), ("lower", FAIR), ("bool", PLAIN), ("text", FAIR)]
-)
+@over(("labels", "goal"), [("numbers", PLAIN), ("lower", FAIR), ("bool", PLAIN), ("text", FAIR)])
 def test_the_command_chooses_anew_by_the_goal(labels, goal, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    scores, code, sex, weight = rows()
-    names, positive = LABELS[labels]
-    names = [n.strip() if isinstance(n, str) else n for n in names]  # no line ends in a CSV file
-    positive = positive.strip() if isinstance(positive, str) else positive
-    y = np.array(names)[code]
-    if positive == names[0]:
-        scores = 1.0 - scores
-    table_of(tmp_path / "SCORES.csv", scores, y, sex, weight)
-    page = explore(
-        goal, scores, y, pos_label=positive, sample_weight=weight,
-        sensitive_features={"the 'sex'": sex},
-    ).payload  # fmt: skip
-    start = page["programs"][0]["start"]
-    levels = [0.72, *(c["level"] for c in page["programs"][0]["constraints"][1:])]
-    (taken,) = called(page, ["take", levels, start["cut"]])
+    scores, y, more = rows(labels)
+    with open("SCORES.csv", "w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(["SCORE", "LABEL", "the 'sex'", "WEIGHT"])
+        columns = more["sensitive_features"]["the 'sex'"], more["sample_weight"]
+        out.writerows(zip(map(repr, scores.tolist()), y, *columns, strict=True))
+    page = explore(goal, scores, y, **more).payload
+    program = page["programs"][0]
+    levels = [0.72, *(c["level"] for c in program["constraints"][1:])]
+    (taken,) = called(page, ["take", levels, program["start"]["cut"]])
     words = shlex.split(taken["shell"], comments=True)
     assert words[:3] == ["setpoint", "solve", "SCORES.csv"]
     done = CliRunner().invoke(app, [*words[1:], "--exact", "--rule", "rule.json"])
     assert done.exit_code in (0, 3, 4), done.output
     found = Rule.from_json((tmp_path / "rule.json").read_text())
-    best = solve(
-        taken["goal"], scores, y, pos_label=positive, sample_weight=weight,
-        sensitive_features={"the 'sex'": sex}, decide_on=None,
-    )  # fmt: skip
+    best = solve(taken["goal"], scores, y, decide_on=None, **more)
     assert type(found) is type(best.rule)
     np.testing.assert_array_equal(found.decide(scores), best.rule.decide(scores))
 
 
 def test_of_a_classifier():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(900, 3))
-    y = np.where(X[:, 0] + rng.normal(size=900) > 0.8, "yes", "no")
-    clf = PlugInClassifier(LogisticRegression(), PLAIN, pos_label="yes").fit(X[:600], y[:600])
-    page = clf.explore(X=X[600:], y=y[600:]).payload
-    (taken,) = called(page, ["take", [0.7], 60])
+    scores, y, _ = rows("numbers")
+    X, y = np.log(scores / (1 - scores))[:, None], np.where(y, "yes", "no")
+    clf = PlugInClassifier(LogisticRegression(), PLAIN, pos_label="yes").fit(X[:400], y[:400])
+    (taken,) = called(clf.explore(X=X[400:], y=y[400:]).payload, ["take", [0.7], 60])
     scores = clf.predict_proba(X)[:, 1]
     left = ran(taken["python"], scores=scores)
     assert left["rule"] == Rule.from_json(taken["json"])
     assert isinstance(left["rule"], Threshold)
-    np.testing.assert_array_equal(left["decided"], clf._scores(X) >= left["rule"].threshold)
+    np.testing.assert_array_equal(left["decided"], scores >= left["rule"].threshold)
     assert "setpoint solve SCORES.csv --score SCORE --target LABEL" in taken["shell"]

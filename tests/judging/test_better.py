@@ -1,10 +1,9 @@
 """Which of two models is better: by the objective, subject to the constraints."""
 
-import pytest
-
 from setpoint.judging import Part
 from setpoint.judging.judge import BETTER, WORSE, which_is_better
 from setpoint.report import Entry, GoalReport
+from thinning import over
 
 
 def entry(value, verdict, relation=">="):
@@ -29,7 +28,7 @@ def parts(today, candidate, gain, side=0.0):
     ]
 
 
-@pytest.mark.parametrize(
+@over(
     ("today", "candidate", "gain", "side", "verdict"),
     [
         ("s", "s", 0.2, 0.0, BETTER),

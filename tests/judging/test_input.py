@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from setpoint import BlackBox, GoalError, InputError, InputTypeError, PlugInClassifier, compare
+from thinning import over
 
 X, Y = make_classification(300, weights=[0.7], random_state=0)
 WORDS = np.where(Y == 1, "yes", "no")
@@ -24,7 +25,7 @@ DEFERS = PlugInClassifier(
 ).fit(X, Y)
 
 
-@pytest.mark.parametrize(
+@over(
     ("models", "error", "message"),
     [
         ([A, A], InputTypeError, r"^`models` is a dict from two or more names .* got a list$"),
@@ -56,49 +57,41 @@ def test_models(models, error, message):
         compare("recall", models, X, Y)
 
 
-def test_classes_and_positive_classes():
-    with pytest.raises(InputError, match=r"classes of 'a' is \['no', 'yes'\], and of 'b' \[0, 1\]"):
-        compare("recall", {"a": OF_WORDS, "b": A}, X, WORDS)
-    with pytest.raises(InputError, match="positive class of 'a' is 'yes', and of 'b' 'no'"):
-        compare("recall", {"a": OF_WORDS, "b": TURNED}, X, WORDS)
-    with pytest.raises(InputError, match="`pos_label` is 'no', and the positive class of 'a' is"):
-        compare("recall", {"a": OF_WORDS, "b": WORDS}, X, WORDS, pos_label="no")
-    letters = np.where(Y == 1, "u", "v")
-    with pytest.raises(InputError, match="which of them is the positive class is not known"):
-        compare("recall", {"a": letters, "b": letters}, None, letters)
+LETTERS, SAME, ZEROS = np.where(Y == 1, "u", "v"), {"a": A, "b": A}, np.zeros(300, np.int64)
+OWN = BlackBox(lambda y, d: 0.0, takes="predictions", name="own")
+
+
+@over(
+    ("more", "error", "message"),
+    [
+        ({"models": {"a": OF_WORDS, "b": A}, "y": WORDS}, InputError,
+         r"classes of 'a' is \['no', 'yes'\], and of 'b' \[0, 1\]"),
+        ({"models": {"a": OF_WORDS, "b": TURNED}, "y": WORDS}, InputError,
+         "positive class of 'a' is 'yes', and of 'b' 'no'"),
+        ({"models": {"a": OF_WORDS, "b": WORDS}, "y": WORDS, "pos_label": "no"}, InputError,
+         "`pos_label` is 'no', and the positive class of 'a' is"),
+        ({"models": {"a": LETTERS, "b": LETTERS}, "X": None, "y": LETTERS}, InputError,
+         "which of them is the positive class is not known"),
+        ({"X": X[1:]}, InputError, "`X` has 299 rows, `y` has 300"),
+        ({"X": None}, InputTypeError, r"`models\['a'\]` is a model, and `X` is None"),
+        ({"y": None}, InputTypeError, "`y` is the true labels of the rows, got None"),
+        ({"sample_weight": -np.ones(300)}, InputError, "`sample_weight` has 300 negative values"),
+        ({"models": {"a": OF_FRAME, "b": Y}, "X": FRAME.drop(columns="c3")}, InputError,
+         r"(?s)`models\['a'\]` cannot decide these rows.*c3"),
+        ({"goal": "recall", "frontier": "precision"}, GoalError,
+         "`frontier='precision'` is the left side of no constraint"),
+        ({"frontier": None}, InputTypeError, "`frontier` is True, False, or the constraint"),
+        ({"goal": "maximize recall subject to churn.on('m') <= 0.1"}, GoalError,
+         r"the goal refers to the data sets \['m'\]"),
+        ({"goal": OWN}, GoalError, "models are compared by goals that are counted"),
+        ({"goal": "maximize recall.min('sex')"}, GoalError, "the goal refers to the column 'sex'"),
+        ({"y": ZEROS}, InputError,
+         r"^`y`: all 300 rows are 0, and models are compared on"),
+    ],
+)  # fmt: skip
+def test_rows_goals_and_classes(more, error, message):
+    goal = "maximize recall subject to precision >= 0.5"
+    with pytest.raises(error, match=message):
+        compare(**({"goal": goal, "models": SAME, "X": X, "y": Y} | more))
     found = compare("recall", {"a": WORDS, "b": TURNED}, X, WORDS)
     assert found.reports["a"].counts.positive == "no"
-
-
-def test_rows():
-    models = {"a": A, "b": A}
-    with pytest.raises(InputError, match="`X` has 299 rows, `y` has 300"):
-        compare("recall", models, X[1:], Y)
-    with pytest.raises(InputTypeError, match=r"`models\['a'\]` is a model, and `X` is None"):
-        compare("recall", models, None, Y)
-    with pytest.raises(InputTypeError, match="`y` is the true labels of the rows, got None"):
-        compare("recall", models, X, None)
-    with pytest.raises(InputError, match="`sample_weight` has 300 negative values"):
-        compare("recall", models, X, Y, sample_weight=-np.ones(300))
-    with pytest.raises(InputError, match=r"(?s)`models\['a'\]` cannot decide these rows.*c3"):
-        compare("recall", {"a": OF_FRAME, "b": Y}, FRAME.drop(columns="c3"), Y)
-
-
-def test_goals():
-    models = {"a": A, "b": A}
-    with pytest.raises(GoalError, match="`frontier='precision'` is the left side of no constraint"):
-        compare("recall", models, X, Y, frontier="precision")
-    with pytest.raises(InputTypeError, match="`frontier` is True, False, or the constraint"):
-        compare("recall", models, X, Y, frontier=None)
-    with pytest.raises(GoalError, match=r"the goal refers to the data sets \['m'\]"):
-        compare("maximize recall subject to churn.on('m') <= 0.1", models, X, Y)
-    with pytest.raises(GoalError, match="models are compared by goals that are counted"):
-        compare(BlackBox(lambda y, d: 0.0, takes="predictions", name="own"), models, X, Y)
-    with pytest.raises(GoalError, match="the goal refers to the column 'sex'"):
-        compare("maximize recall.min('sex')", models, X, Y)
-
-
-def test_rows_of_one_class_show_nothing():
-    one = np.zeros(300, np.int64)
-    with pytest.raises(InputError, match=r"^`y`: all 300 rows are 0, and models are compared on"):
-        compare("maximize recall subject to precision >= 0.5", {"a": A, "b": A}, X, one)

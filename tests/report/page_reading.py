@@ -1,26 +1,53 @@
-"""What tests of pages read in them, and what holds for every page."""
+"""What a reader finds in reports and in their pages, and what holds for every page."""
 
 import itertools
 import re
-from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 
-from setpoint import Goal
-from setpoint.report import Counts, Entry, GoalReport
+from setpoint.report import Chapter, Document, Header, Prose, report_document
 from setpoint.report.page import page_text
 
+__all__ = ["advice", "checked", "page_text", "people", "read_part", "said", "words_of"]
+
 VOID = {"meta", "br", "hr", "img", "input", "link"}
-COUNTS = Counts(1000, ("no", "yes"), ((880.0, 20.0), (30.0, 70.0), (0.0, 0.0)))
-PLAIN = GoalReport(
-    "maximize recall",
-    Entry("recall", 0.7, low=0.6, high=0.8, rows=100, numerator=70.0, denominator=100.0),
-    counts=COUNTS,
-)
 MOST = 120_000
 """Bytes of a page."""
 
 
+# --- Of a document: what it says in one place -----------------------------------------------------
+def inside(block):
+    """All blocks of a document or a chapter, those of chapters too."""
+    if not isinstance(block, Document | Chapter):
+        return [block]
+    lead = getattr(block, "lead", ())
+    own = block.chapters if isinstance(block, Document) else block.blocks
+    return [b for part in (*lead, *own) for b in inside(part)]
+
+
+def said(report, style, fitted=None, **more):
+    """The sentences in one place of a report: "advice", "cautions", "people", "command"."""
+    found = report_document(report, fitted, **({"header": Header()} | more))
+    blocks = (b for b in inside(found) if isinstance(b, Prose) and b.style == style)
+    return [line for b in blocks for line in map(str, b.lines) if line]
+
+
+def advice(report, fitted=None, **more):
+    """What to do, in one text."""
+    return " ".join(said(report, "advice", fitted, **more))
+
+
+def people(report):
+    """The first bar of a report: of 10,000 rows how many are accepted rightly, and so on."""
+    bars = [b.bars for b in inside(report_document(report)) if hasattr(b, "bars")]
+    return {part.words: part for part in bars[0][0][1]} if bars else {}
+
+
+def words_of(text):
+    return " ".join(str(text).split())
+
+
+# --- Of a page ------------------------------------------------------------------------------------
 class Reader(HTMLParser):
     """Checks that elements are closed in order; keeps elements, attributes and text."""
 
@@ -45,20 +72,14 @@ class Reader(HTMLParser):
             self.words.append(data)
 
 
-def read(page):
-    reader = Reader()
-    reader.feed(page)
-    reader.close()
-    assert reader.open == []
-    reader.text = " ".join(" ".join(reader.words).split())
-    return reader
-
-
 def checked(page):
     """The page's text, after everything that holds for every page."""
     assert page.startswith("<!DOCTYPE html>")
     assert len(page.encode("utf-8")) <= MOST
-    found = read(page)
+    found = Reader()
+    found.feed(page)
+    found.close()
+    assert found.open == []
     names = {tag for tag, _ in found.tags}
     assert not names & {"script", "link", "iframe", "object", "embed", "img", "base", "form"}
     assert dict(found.tags)["html"] == {"lang": "en"}
@@ -66,52 +87,21 @@ def checked(page):
     assert not re.search(r"url\((?!#)", page)
     own = [a["id"] for _, a in found.tags if "id" in a]
     assert len(own) == len(set(own))
-    used = set(re.findall(r"(?:url\(#|href=\"#)([^)\"]+)", page))
-    assert used <= set(own)
+    assert set(re.findall(r"(?:url\(#|href=\"#)([^)\"]+)", page)) <= set(own)
     for tag, attributes in found.tags:
         assert not any(name.startswith(("on", "src")) for name in attributes), (tag, attributes)
         assert attributes.get("href", "#").startswith("#")
-        if attributes.get("role") == "img":
-            assert attributes["aria-label"]
+        assert attributes.get("role") != "img" or attributes["aria-label"]
     levels = [int(t[1]) for t, _ in found.tags if re.fullmatch("h[1-6]", t)]
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
-    assert "None" not in found.text
-    assert not re.search(r"\bnan\b", found.text)
-    return found
+    text = words_of(" ".join(found.words))
+    assert "None" not in text
+    assert not re.search(r"\bnan\b", text)
+    return text
 
 
 def read_part(html):
-    return " ".join(unescape(re.sub("<[^>]+>", " ", html)).split())
-
-
-def constrained(text="precision >= 0.9", value=0.95, low=0.93, high=0.97, **more):
-    bound = Goal.parse(f"maximize recall subject to {text}").constraints[0].rhs.value
-    sign = 1 if ">=" in text else -1
-    slack = None if value is None else sign * (value - bound)
-    entry = Entry(
-        text, value, bound, slack, None if slack is None else slack >= -1e-9, low, high, "wilson",
-        100, 100.0, relation=">=" if ">=" in text else "<=", **more,
-    )  # fmt: skip
-    return replace(PLAIN, goal=f"maximize recall subject to {text}", constraints=(entry,))
-
-
-def verdict(report, header=None):
-    """Tone, sign and word of the verdict, and the text without what is folded."""
-    page = page_text(report, header=header)
-    box = re.search(r'class="box (\w+)".*?</section>', page, re.DOTALL)
-    word = re.search(r'href="#sign-(\w+)".*?<strong>(.*?)</strong>', box.group(), re.DOTALL)
-    sign, said = ("", "") if word is None else word.groups()
-    return (
-        box.group(1),
-        sign,
-        said,
-        read_part(page.split('<details class="fold">\n<summary><h2')[0]),
-    )
-
-
-def part(page, i):
-    """The cells of one part of the goal, and its bar."""
-    rows = re.findall(r"<tr>.*?</tr>", page.split('<table class="parts">')[1], re.DOTALL)
-    return rows[1 + i]
+    """The text of a piece of a page."""
+    return words_of(unescape(re.sub("<[^>]+>", " ", html)))

@@ -1,16 +1,31 @@
-"""Advice: one margin against the bound that is meant, and never a second one."""
+"""Advice: one margin against the bound that is meant, and never a second one; goals near by."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from setpoint import Goal, PlugInClassifier, evaluate
-from setpoint.report import Entry, GoalReport, Search, stricter_goal, with_searched_bounds
-from setpoint.report.advice import advice_of
+from report.page_reading import advice, said
+from report.pages import nearest
+from setpoint import Goal, InfeasibleError, PlugInClassifier, evaluate, solve
+from setpoint.report import (
+    Certificate,
+    Entry,
+    GoalReport,
+    Search,
+    between_bounds,
+    goals_to_copy,
+    stricter_goal,
+    with_searched_bounds,
+)
+from thinning import over
+
+pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 
 FLOOR = "maximize recall subject to precision >= 0.5"
+OPEN, SHOWN = "too close to call", "shown"
 
 
 def measured(right, wrong, goal=FLOOR):
@@ -20,72 +35,74 @@ def measured(right, wrong, goal=FLOOR):
     return evaluate(goal, y, np.repeat([1, 0], [n, 10 * n]))
 
 
-def remedies(report, fitted=None):
-    return " ".join(a.remedy for a in advice_of(report, fitted))
-
-
-def test_a_bound_that_is_too_close_gets_one_margin():
-    report = measured(305, 306)
-    assert report.verdict == "too close to call"
-    stricter = stricter_goal(report)
-    (bound,) = (c.rhs.value for c in stricter.constraints)
-    assert 0.53 < bound < 0.58
-    assert f"Search with at least {100 * bound:g} % and judge by at least 50 %." in (
-        remedies(report)
-    )
+def margins(report):
+    """The bounds to search with."""
+    return [c.rhs.value for c in stricter_goal(report).constraints]
 
 
 def test_a_margin_grows_with_the_confidence_that_is_asked():
     bounds = []
     for more in ("", " with confidence 0.99", " with confidence 0.999"):
         report = measured(305, 306, FLOOR + more)
-        (moved,) = stricter_goal(report).constraints
-        assert str(moved).endswith(more)
-        bounds.append(moved.rhs.value)
+        assert report.verdict == OPEN
+        assert str(stricter_goal(report).constraints[0]).endswith(more)
+        bounds += margins(report)
     # So many standard errors for the confidence, and 1.15 on top whatever it is.
     error = 0.5 / np.sqrt(611)
     wanted = [0.5 + error * (z + 0.7 * 1.645) for z in (1.645, 2.326, 3.09)]
     assert bounds == pytest.approx(wanted, abs=0.01)
+    words = f"Search with at least {100 * bounds[0]:g} % and judge by at least 50 %."
+    assert words in advice(measured(305, 306))
 
 
 def test_a_rule_with_a_margin_gets_no_second_one():
     report = measured(320, 300)
-    (entry,) = report.constraints
-    followed = replace(report, constraints=(replace(entry, worked=0.56),))
-    assert followed.verdict == "too close to call"
-    assert stricter_goal(followed) is None
-    text = remedies(followed)
-    assert "searched with a margin already (at least 56 %): more rows decide" in text
-    assert "Search with" not in text
-
-
-@pytest.mark.parametrize(
-    ("goal", "found"),
-    [
-        # A cap is moved down, and a bound that is measured cannot be.
-        ("maximize recall subject to predicted_rate <= 0.092", "Search with at most"),
-        ("maximize f1 subject to recall >= precision - 0.17", "Collect more rows"),
-    ],
-)
-def test_margins_go_to_the_safe_side(goal, found):
-    assert found in remedies(measured(305, 306, goal))
-
-
-def test_at_the_end_of_the_range_more_rows_are_the_remedy():
-    report = measured(198, 2, "maximize recall subject to precision >= 0.985")
-    assert stricter_goal(report) is None
-    assert "Collect more rows of this kind." in remedies(report) or "times as many" in (
-        remedies(report)
+    followed, loose = (
+        replace(report, constraints=(replace(report.constraints[0], worked=bound),))
+        for bound in (0.56, 0.4)
     )
+    assert followed.verdict == OPEN
+    assert stricter_goal(followed) is None
+    text = advice(followed)
+    assert "searched with a margin already (at least 56 %): more rows decide" in text
+    assert "(searched with 56 %)" in str(followed)
+    assert "Search with" not in text
+    # A looser bound that was searched with is no margin.
+    assert stricter_goal(loose) == stricter_goal(report)
+    assert "margin already" not in advice(loose)
 
 
-def test_every_constraint_that_is_too_close_is_moved_at_once():
-    goal = "maximize recall subject to precision >= 0.5 and accuracy >= 0.5"
-    report = measured(305, 306, goal)
-    assert [e.verdict for e in report.constraints] == ["too close to call", "shown"]
-    first, second = stricter_goal(report).constraints
-    assert first.rhs.value > 0.5
-    assert second.rhs.value == 0.5
+@over(
+    ("report", "found"),
+    [
+        (measured(305, 306, "maximize recall subject to predicted_rate <= 0.092"),
+         "Search with at most"),
+        # A bound that is measured cannot be moved, nor one past what a share can be.
+        (measured(305, 306, "maximize f1 subject to recall >= precision - 0.17"),
+         "Collect more rows"),
+        (measured(198, 2, "maximize recall subject to precision >= 0.985"), "times as many rows"),
+        # No floor is advised above a cap.
+        (measured(305, 306, "maximize f1 subject to 0.48 <= precision <= 0.52"), "rows"),
+        (measured(200, 400), "Choose the rule anew"),
+        (measured(900, 100), ""),
+    ],
+)  # fmt: skip
+def test_margins_go_to_the_safe_side_or_more_rows_are_the_remedy(report, found):
+    text = advice(report)
+    assert found in text if found else text == ""
+    assert (stricter_goal(report) is not None) == found.startswith("Search")
+
+
+def test_each_bound_that_is_too_close_gets_its_own_margin_at_once():
+    report = measured(305, 306, f"{FLOOR} and accuracy >= 0.5")
+    assert [e.verdict for e in report.constraints] == [OPEN, SHOWN]
+    first, second = margins(report)
+    assert first > second == 0.5
+    report = measured(305, 306, "maximize f1 subject to precision >= 0.47 and precision >= 0.5")
+    first, second = margins(report)
+    assert first < second
+    for text, bound in zip(said(report, "advice"), (first, second), strict=True):
+        assert f"Search with at least {100 * bound:g} %" in text
 
 
 def test_following_the_advice_with_a_classifier():
@@ -93,30 +110,36 @@ def test_following_the_advice_with_a_classifier():
     y = (rng.random(12_000) < 0.3).astype(int)
     X = rng.normal(size=(12_000, 1)) + y[:, None]
     fit, test = slice(0, 6_000), slice(6_000, None)
-    clf = PlugInClassifier(LogisticRegression(), FLOOR.replace("0.5", "0.6")).fit(X[fit], y[fit])
     meant = Goal.parse(FLOOR.replace("0.5", "0.6"))
+    clf = PlugInClassifier(LogisticRegression(), meant).fit(X[fit], y[fit])
     first = clf.evaluate(X[test], y[test])
-    assert first.verdict == "too close to call"
+    assert first.verdict == OPEN
     stricter = stricter_goal(first)
     clf = PlugInClassifier(LogisticRegression(), str(stricter)).fit(X[fit], y[fit])
     second = clf.evaluate(X[test], y[test], goal=meant)
     (entry,) = second.constraints
     assert (entry.bound, entry.worked) == (0.6, stricter.constraints[0].rhs.value)
-    assert second.verdict == "shown"
-    assert second.goal == str(meant)
+    assert (second.verdict, second.goal) == (SHOWN, str(meant))
 
 
 def test_failing_is_said_with_what_the_fit_had_seen():
-    failing = measured(200, 400)
-    assert failing.verdict == "shown to fail"
-    assert "Choose the rule anew" in remedies(failing)
     fitted = replace(measured(400, 200), status="optimal", search=Search("plugin", "exact"))
-    (advice,) = (a for a in advice_of(failing, fitted) if "fails on these" in a.what)
-    assert "hardly chance" in advice.what
+    assert "hardly chance" in advice(measured(200, 400), fitted)
+    # A bound that the search did not keep is not called kept.
+    fitted = replace(measured(550, 450), status="optimal", search=Search("plugin", "exact"))
+    failing = measured(550, 450, FLOOR.replace("0.5", "0.6"))
+    assert "Precision fails: at least 60 % was asked." in advice(failing, fitted)
+    text = advice(nearest())
+    assert "No rule of this kind meets every constraint on these scores" in text
+    assert re.search(r"Loosen (precision|recall) >= 0.99 first, which weighs most", text)
 
 
-def test_nothing_to_advise_where_all_is_shown():
-    assert advice_of(measured(900, 100)) == []
+def test_a_rule_that_is_not_proved_the_best():
+    for status in ("feasible", "stationary"):
+        text = advice(replace(measured(900, 100), status=status))
+        assert "It is not proved that this rule is the best" in text
+    found = replace(measured(900, 100), status="feasible", certificate=Certificate(gap=0.2))
+    assert "better by more than 20.0 % (proved)" in advice(found)
 
 
 def test_an_entry_that_was_not_evaluated():
@@ -124,11 +147,10 @@ def test_an_entry_that_was_not_evaluated():
     report = GoalReport(
         "maximize precision subject to recall >= 0.5", Entry("precision", 0.5), (entry,)
     )
-    (advice,) = advice_of(report)
-    assert advice.what == "Recall was not evaluated: there are no such rows."
+    assert advice(report).startswith("Recall was not evaluated: there are no such rows.")
 
 
-@pytest.mark.parametrize(
+@over(
     "bound",
     [
         "abs(recall - precision) <= 0.02",
@@ -145,61 +167,61 @@ def test_no_margin_is_advised_that_no_data_could_meet(bound):
     p, g = np.where(rng.random(300) < 0.95, y, 1 - y), rng.integers(0, 2, 300)
     goal = f"maximize accuracy subject to {bound}"
     report = evaluate(goal, y, p, sensitive_features={"g": g})
-    assert report.verdict == "too close to call"
+    assert report.verdict == OPEN
     assert stricter_goal(report) is None
-    assert "Search with" not in remedies(report)
-
-
-def test_no_floor_is_advised_above_a_cap():
-    goal = "maximize f1 subject to 0.48 <= precision <= 0.52"
-    report = measured(305, 306, goal)
-    assert [e.verdict for e in report.constraints] == ["too close to call"] * 2
-    assert stricter_goal(report) is None
-
-
-def test_each_bound_on_one_side_gets_its_own_margin():
-    goal = "maximize f1 subject to precision >= 0.47 and precision >= 0.5"
-    report = measured(305, 306, goal)
-    first, second = stricter_goal(report).constraints
-    assert first.rhs.value < second.rhs.value
-    found = [a.remedy for a in advice_of(report)]
-    for remedy, bound in zip(found, (first, second), strict=True):
-        assert f"Search with at least {100 * bound.rhs.value:g} %" in remedy
+    assert "Search with" not in advice(report)
 
 
 def test_a_measured_bound_beside_a_number_on_the_same_side():
     y = np.repeat([1, 0], [1_000, 1_000])
-    right = np.arange(2_000) % 1_000 < 750
-    p, b = np.where(right, y, 0), np.where(np.arange(2_000) % 1_000 < 550, y, 1)
+    at = np.arange(2_000) % 1_000
+    p, b = np.where(at < 750, y, 0), np.where(at < 550, y, 1)
     goal = "maximize f1 subject to recall >= recall.baseline() - 0.4 and recall >= 0.74"
     report = evaluate(goal, y, p, baseline=b)
-    assert [e.verdict for e in report.constraints] == ["shown", "too close to call"]
-    (advice,) = advice_of(report)
-    assert "judge by at least 74 %" in advice.remedy
+    assert [e.verdict for e in report.constraints] == [SHOWN, OPEN]
+    (text,) = said(report, "advice")
+    assert "judge by at least 74 %" in text
 
 
-def test_a_looser_bound_that_was_searched_with_is_not_a_margin():
-    report = measured(305, 306)
-    (entry,) = report.constraints
-    loose = replace(report, constraints=(replace(entry, worked=0.4),))
-    assert stricter_goal(loose) == stricter_goal(report)
-    assert "margin already" not in remedies(loose)
-
-
-def test_a_bound_that_the_search_did_not_keep_is_not_called_kept():
-    strict = FLOOR.replace("0.5", "0.6")
-    fitted = replace(measured(550, 450), status="optimal", search=Search("plugin", "exact"))
-    assert fitted.satisfied
-    assert fitted.objective.value is not None
-    (advice,) = (a for a in advice_of(measured(550, 450, strict), fitted) if "fails" in a.what)
-    assert advice.what == "Precision fails: at least 60 % was asked."
-
-
-def test_the_bound_worked_with_where_a_side_is_bounded_twice():
+def test_the_bound_searched_with_where_a_side_is_bounded_twice():
     meant = Goal.parse("maximize recall subject to precision >= 0.5 and precision >= 0.52")
     entries = [Entry(str(c), 0.55, c.rhs.value) for c in meant.constraints]
-    assert [e.worked for e in with_searched_bounds(entries, meant, meant)] == [None, None]
-    searched = Goal.parse("maximize recall subject to precision >= 0.6 and precision >= 0.4")
-    assert [e.worked for e in with_searched_bounds(entries, meant, searched)] == [0.6, 0.6]
-    capped = Goal.parse("maximize recall subject to precision <= 0.6")
-    assert [e.worked for e in with_searched_bounds(entries, meant, capped)] == [None, None]
+    for searched, worked in (
+        (str(meant), None),
+        ("maximize recall subject to precision >= 0.6 and precision >= 0.4", 0.6),
+        ("maximize recall subject to precision <= 0.6", None),
+    ):
+        found = with_searched_bounds(entries, meant, Goal.parse(searched))
+        assert [e.worked for e in found] == [worked, worked]
+
+
+# -- goals near one that no rule meets -------------------------------------------------
+@over(
+    "goal",
+    [
+        "maximize recall subject to precision >= 0.8 and recall >= 0.6",
+        "maximize f1 subject to predicted_rate <= 0.05 and recall >= 0.3",
+        "minimize predicted_rate subject to precision >= 0.9 and false_negative_rate <= 0.5",
+    ],
+)
+def test_goals_near_by_can_be_met(goal):
+    rng = np.random.default_rng(0)
+    y = (rng.random(3_000) < 0.3).astype(int)
+    scores = rng.normal(size=3_000) + y
+    with pytest.raises(InfeasibleError) as caught:
+        solve(goal, scores, y)
+    near = goals_to_copy(Goal.parse(goal), caught.value.reachable)
+    assert len(near) == 2
+    for one in near:
+        assert one != Goal.parse(goal)
+        assert solve(one, scores, y).report.satisfied
+    other, moving = between_bounds(Goal.parse(goal), caught.value.blame)
+    assert moving in other.constraints
+    assert caught.value.evidence.n_rows == 3_000
+
+
+def test_what_cannot_be_moved_is_left_out():
+    goal = Goal.parse("maximize recall subject to recall >= precision and precision >= 0.9")
+    for known in ({"recall >= precision": 0.4}, {}):
+        assert goals_to_copy(goal, known) == []
+        assert between_bounds(goal, known) is None

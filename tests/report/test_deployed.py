@@ -1,66 +1,62 @@
-"""Against the deployed model: what changes, and what the report says about it."""
+"""A rule and the deployed model on the same rows: what changes, and which is better."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from setpoint import evaluate
-from setpoint.report import Comparison, Counts, Entry, GoalReport, compared
-from setpoint.report.facts import TITLE
-from setpoint.report.page import page_text
+from report.page_reading import page_text, said, words_of
+from report.pages import PLAIN
+from setpoint import BlackBox, GoalReport, evaluate, solve
+from setpoint.report import Comparison, compared
+from thinning import over
 
-PLAIN = GoalReport("maximize recall", Entry("recall", 0.8), counts=Counts(100))
+TITLE = "Against the deployed model"
+RNG = np.random.default_rng(0)
+N = 4_000
+Y = (RNG.random(N) < 0.2).astype(int)
+SCORE = RNG.normal(size=N) + 1.2 * Y
+NEW, OLD = (SCORE > 0.9).astype(int), (SCORE > 1.8).astype(int)
+GROUP = RNG.choice(["a", "b"], N)
+WEIGHT = RNG.integers(0, 3, N).astype(float)
 
 
 # -- counting ---------------------------------------------------------------------------
-def rows(n=200, classes=3, seed=0):
+def rows(classes=3, seed=0):
     rng = np.random.default_rng(seed)
-    true, old, new = rng.integers(0, classes, (3, n))
-    return true, old, new, rng.integers(0, 3, n).astype(float)
+    true, old, new = rng.integers(0, classes, (3, 200))
+    return true, old, new, rng.integers(0, 3, 200).astype(float)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@over("classes", [2, 3])
 def test_shares_by_hand(classes):
-    true, old, new, _ = rows(classes=classes)
+    true, old, new, weight = rows(classes)
     found = compared(true, old, new)
     assert found.rows == 200
     assert found.changed == np.mean(old != new)
     assert found.wins == np.mean((old != true) & (new == true))
     assert found.losses == np.mean((old == true) & (new != true))
-    if classes == 2:
-        assert found.changed == pytest.approx(found.wins + found.losses, abs=1e-15)
-    else:
-        assert found.changed > found.wins + found.losses + 0.1
-
-
-def test_a_weight_is_a_number_of_rows():
-    true, old, new, weight = rows()
-    found = compared(true, old, new, weight)
+    # A weight is a number of rows.
     again = np.repeat(np.arange(200), weight.astype(int))
-    plain = compared(true[again], old[again], new[again])
-    assert found.rows == np.count_nonzero(weight)
-    assert found.changed == pytest.approx(plain.changed, abs=1e-15)
-    assert found.wins == pytest.approx(plain.wins, abs=1e-15)
-    assert found.losses == pytest.approx(plain.losses, abs=1e-15)
+    weighted, plain = (
+        compared(true, old, new, weight),
+        compared(true[again], old[again], new[again]),
+    )
+    assert weighted.rows == np.count_nonzero(weight)
     kept = weight > 0
-    assert found == compared(true[kept], old[kept], new[kept], weight[kept])
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_a_rule_that_draws_counts_in_expectation(classes):
-    true, old, new, weight = rows(classes=classes)
-    other = rows(classes=classes, seed=1)[2]
-    kinds = np.eye(classes)
+    assert weighted == compared(true[kept], old[kept], new[kept], weight[kept])
+    # What draws counts in expectation.
+    other, kinds = rows(classes, seed=1)[2], np.eye(classes)
     drawn = compared(true, old, 0.25 * kinds[new] + 0.75 * kinds[other], weight)
-    one, two = compared(true, old, kinds[new], weight), compared(true, old, other, weight)
-    assert one == compared(true, old, new, weight)
+    assert compared(true, old, kinds[new], weight) == weighted
+    two = compared(true, old, other, weight)
     for name in ("changed", "wins", "losses"):
-        mean = 0.25 * getattr(one, name) + 0.75 * getattr(two, name)
+        assert getattr(weighted, name) == pytest.approx(getattr(plain, name), abs=1e-15)
+        mean = 0.25 * getattr(weighted, name) + 0.75 * getattr(two, name)
         assert getattr(drawn, name) == pytest.approx(mean, abs=1e-12)
 
 
-def test_no_changes_and_no_labels():
+def test_no_changes_no_labels_and_rows_that_are_deferred():
     true, old, *_ = rows()
     found = compared(true, old, old)
     assert found == Comparison(200, 0.0, 0.0, 0.0)
@@ -70,92 +66,13 @@ def test_no_changes_and_no_labels():
     unknown = compared(None, old, (old + 1) % 3)
     assert unknown == Comparison(200, 1.0)
     assert unknown.wins is unknown.losses is unknown.fresh_labels is None
-
-
-def test_what_cannot_be_compared():
     with pytest.raises(ValueError, match="weights sum to zero"):
         compared([0, 1], [0, 1], [0, 1], [0.0, 0.0])
-
-
-# -- in reports -------------------------------------------------------------------------
-SEVERAL = [
-    Comparison(1000, 0.02, 0.015, 0.005),
-    Comparison(1000, 0.0, 0.0, 0.0),
-    Comparison(1, 0.3),
-    Comparison(7, 0.5, 0.0, 0.5),
-    Comparison(90, 0.5, 0.2, 0.1),
-]
-
-
-@pytest.mark.parametrize("found", SEVERAL)
-def test_to_json_and_back(found):
-    report = replace(PLAIN, deployed=found)
-    data = report.to_dict()
-    assert data["deployed"]["fresh_labels"] == found.fresh_labels
-    assert data["deployed"]["fresh_rows"] == found.fresh_rows
-    back = GoalReport.from_json(report.to_json())
-    assert back == report
-    assert back.deployed == found
-    assert isinstance(back.deployed.changed, float)
-    # A writer of JSON elsewhere may turn 0.0 into 0.
-    data["deployed"].update({k: int(v) for k, v in data["deployed"].items() if v == 0})
-    assert isinstance(GoalReport.from_dict(data).deployed.changed, float)
-
-
-@pytest.mark.parametrize(
-    ("found", "sentences"),
-    list(
-        zip(
-            SEVERAL,
-            [
-                [
-                    "2 % of the decisions on 1,000 rows change (churn): 1.5 % from wrong to right "
-                    "(wins), 0.5 % from right to wrong (losses).",
-                    "To show with 95 % confidence that it is more often right, label fresh rows on "
-                    "which the two models differ until there are 23 of them; that takes about "
-                    "1,150 rows on average. If the shares above hold for them too, the one-sided "
-                    "sign test then succeeds in 80 % of cases.",
-                ],
-                ["No decision on 1,000 rows changes."],
-                [
-                    "30 % of the decisions on 1 row change (churn).",
-                    "Without labels it is unknown which of the changes are right.",
-                ],
-                [
-                    "50 % of the decisions on 7 rows change (churn): 0 % from wrong to right "
-                    "(wins), 50 % from right to wrong (losses).",
-                    "It is not more often right (it does not win more than it loses), so no number "
-                    "of labels would show that.",
-                ],
-                [
-                    "50 % of the decisions on 90 rows change (churn): 20 % from wrong to right "
-                    "(wins), 10 % from right to wrong (losses), 20 % from one wrong class to "
-                    "another.",
-                    "To show with 95 % confidence that it is more often right, label fresh rows on "
-                    "which the two models differ until 58 of them are wins or losses; that takes "
-                    "about 97 labels and 194 rows on average. If the shares above hold for them "
-                    "too, the one-sided sign test then succeeds in 80 % of cases.",
-                ],
-            ],
-            strict=True,
-        )
-    ),
-)
-def test_text_and_page_say_it(found, sentences):
-    report = replace(PLAIN, deployed=found)
-    assert found.lines() == sentences
-    text = " ".join(str(report).split())
-    assert text.endswith(f"{TITLE} - {' - '.join(sentences)}")
-    assert f"\n{TITLE}\n" in str(report)
-    assert max(map(len, str(report).split("\n"))) <= 79
-    listed = "".join(f"<li>{one}</li>" for one in sentences)
-    assert f"<strong>{TITLE}</strong></p><ul>{listed}</ul>" in report._repr_html_()
-    page = page_text(report)
-    assert page.count(f"<h2>{TITLE}</h2>") == 1
-    assert " ".join(f"<p>{one}</p>" for one in sentences) in " ".join(page.split())
-    assert page_text(report, held_out=PLAIN).count(f"<h2>{TITLE}</h2>") == 0
-    assert TITLE not in str(PLAIN)
-    assert f"<h2>{TITLE}</h2>" not in page_text(PLAIN)
+    # A deferred row is neither changed nor won nor lost.
+    deferred = [2, 2, 1, 0]
+    found = compared([1, 1, 0, 0], [0, 1, 0, 0], deferred, defer=2)
+    assert (found.changed, found.wins, found.losses) == (0.25, 0.0, 0.25)
+    assert compared([1, 1, 0, 0], [0, 1, 0, 0], np.eye(3)[deferred], defer=2) == found
 
 
 def test_evaluate_compares_whatever_the_goal():
@@ -167,14 +84,155 @@ def test_evaluate_compares_whatever_the_goal():
         assert found.confusion == ((2.0, 0.0), (1.0, 1.0), (0.0, 0.0))
         assert found.constraints == ()  # what compares the two says nothing of one of them
     assert evaluate("recall", y, new, pos_label="b").deployed is None
-    unlabelled = evaluate(
-        "maximize predicted_rate", None, new, baseline=old, classes=["a", "b"], pos_label="b"
+    given = {"baseline": old, "classes": ["a", "b"], "pos_label": "b"}
+    found = evaluate("maximize predicted_rate", None, new, **given).deployed
+    assert found == Comparison(4, 0.25)
+
+
+# -- the goal's own objective -----------------------------------------------------------
+@over(
+    "goal",
+    ["recall", "f1", "precision", "accuracy", "minimize cost({(1, 0): 5, (0, 1): 1})", "g_mean"],
+)
+def test_the_difference_is_of_the_goals_own_objective(goal):
+    found = evaluate(goal, Y, NEW, baseline=OLD).deployed
+    ours, todays = (evaluate(goal, Y, d).objective for d in (NEW, OLD))
+    assert found.objective == pytest.approx(todays.value, abs=1e-12)
+    difference = found.difference
+    assert difference.value == pytest.approx(ours.value - todays.value, abs=1e-12)
+    assert difference.low < difference.value < difference.high
+    if goal == "recall":  # pairs tell more than two samples
+        apart = np.hypot(*(e.high - e.low for e in (ours, todays)))
+        assert difference.high - difference.low < 0.9 * apart
+
+
+def test_better_recall_is_shown_where_accuracy_is_worse():
+    report = evaluate("recall", Y, NEW, baseline=OLD)
+    assert report.deployed.losses > report.deployed.wins
+    assert "shown to be better" in words_of(report)
+    assert "It is not more often right" in words_of(report)
+    assert "shown to be worse" in words_of(evaluate("recall", Y, OLD, baseline=NEW))
+    same = evaluate("recall", Y, NEW, baseline=NEW)
+    assert same.deployed.difference.value == 0.0
+    assert "No decision on 4,000 rows changes." in words_of(same)
+
+
+def test_the_deployed_models_constraints_and_counts():
+    goal = (
+        "maximize recall subject to precision >= 0.5 with confidence 0.99 "
+        "and recall.difference(g) <= 0.1"
     )
-    assert unlabelled.deployed == Comparison(4, 0.25)
-    weighted = evaluate(
-        "recall", y, new, baseline=old, sample_weight=[1, 2, 0, 1], pos_label="b"
-    ).deployed
-    shares = (weighted.rows, weighted.changed, weighted.wins, weighted.losses)
-    assert shares == (3, 0.5, 0.5, 0.0)
-    assert (weighted.objective, weighted.difference.value) == (0.0, 1.0)
-    assert weighted.confusion == ((2.0, 0.0), (2.0, 0.0), (0.0, 0.0))
+    groups = {"sensitive_features": {"g": GROUP}}
+    report = evaluate(goal, Y, NEW, baseline=OLD, **groups)
+    alone = evaluate(goal, Y, OLD, **groups)
+    for found, wanted in zip(report.deployed.constraints, alone.constraints, strict=True):
+        assert (found.text, found.level) == (wanted.text, wanted.level)
+        assert found.value == pytest.approx(wanted.value, abs=1e-12)
+        assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=1e-12)
+    assert report.deployed.confusion == alone.counts.confusion
+
+
+def test_weights_of_decisions_and_of_a_fit():
+    goal = "maximize recall subject to churn <= 0.5"
+    found = evaluate(goal, Y, NEW, baseline=OLD, sample_weight=WEIGHT).deployed
+    kept = np.repeat(np.arange(N), WEIGHT.astype(int))
+    again = evaluate(goal, Y[kept], NEW[kept], baseline=OLD[kept]).deployed
+    assert found.difference.value == pytest.approx(again.difference.value, abs=1e-12)
+    assert found.objective == pytest.approx(again.objective, abs=1e-12)
+    goal = "maximize recall subject to precision >= 0.5"
+    given = {"baseline": OLD, "sample_weight": WEIGHT}
+    fitted = solve(goal, SCORE, Y, **given)
+    wanted = evaluate(goal, Y, fitted.rule.decide(SCORE), **given).deployed
+    assert fitted.report.deployed.difference.value == pytest.approx(wanted.difference.value)
+    assert fitted.report.deployed.rows == wanted.rows == np.count_nonzero(WEIGHT)
+
+
+def test_objectives_with_and_without_an_interval():
+    y = RNG.integers(0, 3, 600)
+    new, old = (np.where(RNG.random(600) < share, y, k) for k, share in ((0, 0.8), (1, 0.6)))
+    found = evaluate("macro_f1", y, new, baseline=old).deployed
+    assert found.difference.verdict == "shown"
+    assert np.array(found.confusion).shape == (4, 3)
+    metric = BlackBox(lambda y_true, y_pred: float(np.mean(y_true == y_pred)))
+    found = evaluate(metric, Y, NEW, baseline=OLD).deployed
+    assert found.difference.value == pytest.approx(np.mean(NEW == Y) - np.mean(OLD == Y))
+    assert found.difference.low is None
+    goal = "maximize accuracy.on('hard') subject to recall >= 0.1"
+    report = evaluate(goal, Y, NEW, baseline=OLD, datasets={"hard": (Y[:50], NEW[:50])})
+    assert report.deployed.difference is None
+    assert report.deployed.changed > 0
+
+
+def test_prices_stand_beside_each_other():
+    goal = "minimize cost({(1, 0): 5, (0, 1): 1})"
+    prices = evaluate(goal, Y, NEW, baseline=OLD).section("prices")
+    values = (prices.rule, prices.constants[0][1], prices.constants[1][1], prices.deployed)
+    for value, decided in zip(values, (NEW, 0 * Y, 0 * Y + 1, OLD), strict=True):
+        assert value == pytest.approx(evaluate(goal, Y, decided).objective.value, abs=1e-12)
+    (line,) = prices.lines()
+    assert "accepting nobody" in line
+    assert "the deployed model" in line
+    assert evaluate("recall", Y, NEW).section("prices") is None
+
+
+@over(
+    ("objective", "adds_up"),
+    [
+        ("{c}", True),
+        ("{c} * 2", True),
+        ("2 * {c} + 0.1 * predicted_rate", True),
+        ("{c} / 4 - 1", True),
+        ("{c} / recall", False),
+        ("{c} * precision", False),
+        ("log({c})", False),
+        ("sqrt({c})", False),
+    ],
+)
+def test_money_is_for_what_adds_up_over_rows(objective, adds_up):
+    goal = "minimize " + objective.format(c="cost({(0, 1): 5, (1, 0): 1})")
+    assert (evaluate(goal, Y, NEW).section("prices") is not None) == adds_up
+
+
+# -- in reports -------------------------------------------------------------------------
+SENTENCES = [
+    (Comparison(1000, 0.02, 0.015, 0.005), [
+        "2 % of the decisions on 1,000 rows change (churn): 1.5 % from wrong to right (wins), "
+        "0.5 % from right to wrong (losses).",
+        "To show with 95 % confidence that it is more often right, label fresh rows on which the "
+        "two models differ until there are 23 of them; that takes about 1,150 rows on average. If "
+        "the shares above hold for them too, the one-sided sign test then succeeds in 80 % of "
+        "cases."]),
+    (Comparison(1000, 0.0, 0.0, 0.0), ["No decision on 1,000 rows changes."]),
+    (Comparison(1, 0.3), [
+        "30 % of the decisions on 1 row change (churn).",
+        "Without labels it is unknown which of the changes are right."]),
+    (Comparison(90, 0.5, 0.2, 0.1), [
+        "50 % of the decisions on 90 rows change (churn): 20 % from wrong to right (wins), 10 % "
+        "from right to wrong (losses), 20 % from one wrong class to another.",
+        "To show with 95 % confidence that it is more often right, label fresh rows on which the "
+        "two models differ until 58 of them are wins or losses; that takes about 97 labels and 194 "
+        "rows on average. If the shares above hold for them too, the one-sided sign test then "
+        "succeeds in 80 % of cases."]),
+]  # fmt: skip
+
+
+@over(("found", "sentences"), SENTENCES)
+def test_every_face_says_it_and_json_brings_it_back(found, sentences):
+    report = replace(PLAIN, deployed=found)
+    assert said(report, "apart") == sentences
+    assert f"{TITLE} - {' - '.join(sentences)}" in words_of(report)
+    assert max(map(len, str(report).split("\n"))) <= 79
+    listed = "".join(f"<li>{one}</li>" for one in sentences)
+    assert f"<strong>{TITLE}</strong></p><ul>{listed}</ul>" in report._repr_html_()
+    page = page_text(report)
+    assert page.count(f"<h2>{TITLE}</h2>") == 1
+    assert " ".join(f"<p>{one}</p>" for one in sentences) in words_of(page)
+    assert TITLE not in str(PLAIN) + page_text(PLAIN)
+    data = report.to_dict()
+    assert data["deployed"]["fresh_labels"] == found.fresh_labels
+    assert data["deployed"]["fresh_rows"] == found.fresh_rows
+    # Another writer of JSON may turn 0.0 into 0.
+    data["deployed"].update({k: int(v) for k, v in data["deployed"].items() if v == 0})
+    for back in (GoalReport.from_json(report.to_json()), GoalReport.from_dict(data)):
+        assert (back, back.deployed) == (report, found)
+        assert isinstance(back.deployed.changed, float)

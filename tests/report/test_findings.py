@@ -1,11 +1,16 @@
-"""Findings: the headline for each verdict, and what to beware of."""
+"""What a report finds, in words: its headline, its units, its rows and what to beware of."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from report.page_reading import people, said, words_of
+from report.pages import COUNTS
 from setpoint import Goal, evaluate
+from setpoint.goals import expression_of
 from setpoint.report import (
     Counts,
     Entry,
@@ -15,10 +20,13 @@ from setpoint.report import (
     Search,
     goal_table,
     headline,
+    percent,
+    report_text,
+    shown,
+    unit_of,
 )
-from setpoint.report.findings import caveats, rows_in_words, summary
+from thinning import over
 
-COUNTS = Counts(1000, ("no", "yes"), ((880.0, 20.0), (30.0, 70.0), (0.0, 0.0)))
 SHOWN, OPEN, FAILS = "shown", "too close to call", "shown to fail"
 
 
@@ -39,28 +47,19 @@ def entry(text, verdict=SHOWN, value=0.6, bound=0.5, way=">="):
 
 def facts(goal, *constraints, **more):
     first = str(Goal.parse(goal).objective)
-    more = {"counts": COUNTS} | more
-    return GoalReport(goal, Entry(first, 0.7), constraints, **more)
+    return GoalReport(goal, Entry(first, 0.7), constraints, **({"counts": COUNTS} | more))
 
 
-def said(report):
-    return headline(report)
+FLOOR = "maximize recall subject to precision >= 0.5"
 
 
 # -- headlines --------------------------------------------------------------------------
-@pytest.mark.parametrize("verdict", [SHOWN, OPEN, FAILS])
-@pytest.mark.parametrize("status", ["evaluated", "optimal"])
-def test_one_constraint_is_the_headline(verdict, status):
-    goal = "maximize recall subject to precision >= 0.5"
-    report = facts(goal, entry("precision >= 0.5", verdict), status=status)
-    assert said(report) == f"60.0 % of those accepted are right, at least 50 % asked: {verdict}"
-    assert str(report).split("\n")[2] == f"{said(report)}."
-    assert summary(report) == ""
-
-
-@pytest.mark.parametrize(
+@over(
     ("verdicts", "words", "count"),
     [
+        ((SHOWN,), "60.0 % of those accepted are right, at least 50 % asked: shown", ""),
+        ((OPEN,), "60.0 % of those accepted are right, at least 50 % asked: too close to call", ""),
+        ((FAILS,), "60.0 % of those accepted are right, at least 50 % asked: shown to fail", ""),
         ((SHOWN, SHOWN), "All 2 constraints hold: shown", ""),
         ((SHOWN, OPEN), "30.0 % of the rows are accepted, at most 40 % asked: too close to call",
          "1 shown, 1 too close to call"),
@@ -77,39 +76,71 @@ def test_one_constraint_is_the_headline(verdict, status):
         ((None, None), "Precision was not evaluated: too close to call", "2 not evaluated"),
     ],
 )  # fmt: skip
-def test_of_several_the_gravest_is_the_headline(verdicts, words, count):
-    goal = "maximize recall subject to precision >= 0.5 and predicted_rate <= 0.4"
-    report = facts(
-        goal,
-        entry("precision >= 0.5", verdicts[0]),
-        entry("predicted_rate <= 0.4", verdicts[1], 0.3, 0.4, "<="),
-    )
-    assert said(report) == words
-    assert summary(report) == (f"Of 2 constraints: {count}." if count else "")
+def test_the_gravest_constraint_is_the_headline(verdicts, words, count):
+    parts = [("precision >= 0.5", 0.6, 0.5, ">="), ("predicted_rate <= 0.4", 0.3, 0.4, "<=")]
+    entries = [entry(text, v, *more) for (text, *more), v in zip(parts, verdicts, strict=False)]
+    goal = f"maximize recall subject to {' and '.join(e.text for e in entries)}"
+    gravest = FAILS if FAILS in verdicts else SHOWN if {*verdicts} == {SHOWN} else OPEN
+    for status in ("evaluated", "optimal"):
+        report = facts(goal, *entries, status=status)
+        assert headline(report) == words
+        assert (report.verdict, tuple(e.verdict for e in report.constraints)) == (gravest, verdicts)
+        data = report.to_dict()
+        assert (data["verdict"], data["constraints"][0]["verdict"]) == (gravest, verdicts[0])
+        # Verdicts follow from the limits, whatever a file says.
+        data["verdict"] = data["constraints"][0]["verdict"] = SHOWN
+        assert GoalReport.from_dict(data).verdict == gravest
+        assert words_of(report).count(words) == 1
+        assert ("Of 2 constraints: " in str(report)) == bool(count)
+        assert f"Of 2 constraints: {count}." in words_of(report) or not count
 
 
-def test_without_constraints_the_objective_is_the_headline():
-    report = facts("maximize recall")
-    assert said(report) == "70.0 % of class 'yes' are found"
-    assert summary(report) == ""
-    assert report.verdict is None
+@over(
+    ("low", "high", "way", "found"),
+    [
+        (0.4, 0.5, "<=", SHOWN),
+        (0.5, 0.6, "<=", OPEN),
+        (0.51, 0.6, "<=", FAILS),
+        (0.5, 0.6, ">=", SHOWN),
+        (0.4, 0.5, ">=", OPEN),
+        (0.4, 0.49, ">=", FAILS),
+        (0.5, 0.5, ">=", SHOWN),
+        (0.5, 0.5, "<=", SHOWN),
+        (float("nan"), 0.9, ">=", OPEN),
+        (float("-inf"), float("inf"), ">=", OPEN),
+        (None, None, ">=", OPEN),
+        (0.4, 0.6, None, None),
+    ],
+)
+def test_limits_at_the_bound(low, high, way, found):
+    assert Entry("x", 0.5, 0.5, low=low, high=high, relation=way).verdict == found
 
 
-def test_a_goal_that_no_rule_meets():
-    goal = "maximize recall subject to precision >= 0.5"
-    report = facts(goal, entry("precision >= 0.5", FAILS), status="nearest")
-    assert said(report) == "No rule meets the goal: this is the one that comes nearest"
+def test_the_bound_that_is_meant_judges():
+    """Not the stricter one that the rule was searched with."""
+    found = Entry("precision >= 0.5", 0.56, 0.5, low=0.52, high=0.6, relation=">=", worked=0.58)
+    assert found.verdict == SHOWN
+    report = GoalReport("maximize recall subject to precision >= 0.5", Entry("recall", 1), (found,))
+    assert "precision >= 0.5: 56.0 %\n    on new rows 52.0 % to 60.0 %: shown" in str(report)
+    assert "(searched with 58 %)" in str(report)
+    assert "at least 50 % (searched with at least 58 %)</td>" in report._repr_html_()
 
 
-def test_what_was_not_evaluated():
+def test_other_headlines():
+    free = facts("maximize recall")
+    assert (headline(free), free.verdict) == ("70.0 % of class 'yes' are found", None)
+    report = facts(FLOOR, entry("precision >= 0.5", FAILS), status="nearest")
+    assert headline(report) == "No rule meets the goal: this is the one that comes nearest"
     report = replace(facts("maximize recall"), objective=Entry("recall", None, why="no rows"))
-    assert said(report) == "Recall was not evaluated"
+    assert headline(report) == "Recall was not evaluated"
+    assert "recall: not evaluated, no rows" in str(report)
+    assert "as high as possible" not in str(report)
     ((*_, value, _, limits, _, verdict),) = goal_table(report).rows
     assert (value.text, value.note) == ("not evaluated", "no rows")
     assert (limits.text, verdict.text) == ("-", "Objective")
 
 
-@pytest.mark.parametrize(
+@over(
     ("metric", "value", "words"),
     [
         ("precision", 0.5, "50.0 % of those accepted are right"),
@@ -133,34 +164,58 @@ def test_what_was_not_evaluated():
 )
 def test_each_metric_in_its_unit(metric, value, words):
     report = facts(f"maximize {metric}")
-    assert said(replace(report, objective=replace(report.objective, value=value))) == words
+    assert headline(replace(report, objective=replace(report.objective, value=value))) == words
 
 
 def test_three_classes_have_no_others():
-    three = Counts(3, ("a", "b", "c"))
-    assert said(facts("maximize recall(label='b')", counts=three)) == "Recall of class b is 70.0 %"
-    assert said(facts("maximize accuracy", counts=three)) == "70.0 % of the decisions are right"
+    three = {"counts": Counts(3, ("a", "b", "c"))}
+    assert headline(facts("maximize recall(label='b')", **three)) == "Recall of class b is 70.0 %"
+    assert headline(facts("maximize accuracy", **three)) == "70.0 % of the decisions are right"
 
 
-@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
-def test_values_without_end_are_said(value):
-    for metric in ("recall", "win_loss_ratio", "cost({('no', 'yes'): 5})"):
-        report = facts(f"maximize {metric}")
-        report = replace(report, objective=Entry(metric, value, low=-np.inf, high=np.inf))
-        assert str(value) in said(report).lower()
-        assert "-inf to inf" in str(report)
+# -- units ------------------------------------------------------------------------------
+@over(
+    ("unit", "texts"),
+    [
+        ("share", ["recall", "f1", "macro_f1", "recall.difference(g)", "recall.min(g)",
+                   "recall - recall.baseline()", "recall + 0.5", "precision - 0.1 - recall"]),
+        ("amount", ["cost({(0, 1): 5})", "cost({(0, 1): 5}).difference(g)",
+                    "recall - 0.1 * cost({(0, 1): 5})"]),
+        ("number", ["recall + precision", "recall - precision - specificity", "mcc",
+                    "mcc.difference(g)", "2 * recall", "abs(recall - precision)",
+                    "recall / precision", "win_loss_ratio", 'blackbox("shop:revenue")']),
+    ],
+)  # fmt: skip
+def test_unit_of_an_expression(unit, texts):
+    assert [unit_of(expression_of(text)) for text in texts] == [unit] * len(texts)
 
 
-# -- lines ------------------------------------------------------------------------------
-def test_counts_speak_where_the_value_is_a_share_of_rows():
+def test_numbers_in_their_units():
+    for unit, said_of in (("share", "12.3 %"), ("amount", "0.12"), ("number", "0.1234")):
+        assert shown(0.1234, unit) == said_of
+        found = [shown(x, unit) for x in (None, np.inf, -np.inf, np.nan)]
+        assert found == ["-", "inf", "-inf", "nan"]
+    for x in (0.0, 1.0, 1e-9, 4.96e-4, 0.4992, 0.99951, 1 - 1e-9, -0.25):
+        text = percent(x)
+        assert (text in ("0 %", "0.0 %")) is (x == 0)
+        assert (text in ("100 %", "100.0 %")) is (x == 1)
+        assert float(text.removesuffix(" %")) == pytest.approx(100 * x, abs=0.0501)
+
+
+def test_bounds_are_as_short_as_they_were_written_and_shares_of_rows_have_counts():
     y, decided = np.repeat([0, 1], [60, 40]), np.repeat([0, 1, 0, 1], [50, 10, 10, 30])
-    goal = "maximize recall subject to f1 >= 0.5 and mcc >= 0 and accuracy >= 0.5"
+    goal = (
+        "maximize recall subject to f1 >= 0.5 and mcc >= 0 and accuracy >= 0.985 and "
+        "predicted_rate <= 0.0015 and cost({(0, 1): 5}) <= 3.5 and mcc <= 0.25 and precision >= 1"
+    )
     found = evaluate(goal, y, decided)
     rows = goal_table(found).rows
-    assert [row[2].note for row in rows] == ["30 of 40", "", "", "80 of 100"]
     assert [row[3].text for row in rows] == [
-        "as high as possible", "at least 50 %", "at least 0", "at least 50 %",
+        "as high as possible", "at least 50 %", "at least 0", "at least 98.5 %", "at most 0.15 %",
+        "at most 3.5", "at most 0.25", "at least 100 %",
     ]  # fmt: skip
+    notes = [row[2].note for row in rows]
+    assert notes == ["30 of 40", "", "", "80 of 100", "40 of 100", "", "", "30 of 40"]
     verdicts = [row[6].text.lower() for row in rows]
     assert verdicts == ["objective", *(e.verdict for e in found.constraints)]
     low = goal_table(replace(found, goal="minimize recall", constraints=()))
@@ -168,38 +223,29 @@ def test_counts_speak_where_the_value_is_a_share_of_rows():
 
 
 # -- what to beware of ------------------------------------------------------------------
-def test_nothing_to_beware_of():
-    goal = "maximize recall subject to precision >= 0.5"
-    assert caveats(facts(goal, entry("precision >= 0.5"))) == []
+def cautions(goal, *constraints, **more):
+    return said(facts(goal, *constraints, **more), "cautions")
 
 
-@pytest.mark.parametrize("status", ["optimal", "feasible", "stationary", "nearest"])
-def test_rows_that_chose_the_rule_flatter_it(status):
-    goal = "maximize recall subject to precision >= 0.5"
-    (text,) = caveats(facts(goal, entry("precision >= 0.5"), status=status))
-    assert text.startswith("The rule was chosen on these very rows, so it looks better here")
-    # Without a bound nothing fails.
-    assert caveats(facts("maximize recall", status=status)) == []
-
-
-def test_rows_of_the_fit_and_draws():
+def test_nothing_to_beware_of_and_rows_that_chose_the_rule():
+    assert cautions(FLOOR, entry("precision >= 0.5")) == []
+    for status in ("optimal", "feasible", "stationary", "nearest"):
+        (text,) = cautions(FLOOR, entry("precision >= 0.5"), status=status)
+        assert text.startswith("The rule was chosen on these very rows, so it looks better here")
+        # Without a bound nothing fails.
+        assert cautions("maximize recall", status=status) == []
     counts = replace(COUNTS, seen=0.123)
-    report = facts("maximize recall", counts=counts, rule=RuleFacts(drawn=0.012))
-    seen, drawn = caveats(report)
+    seen, drawn = cautions("maximize recall", counts=counts, rule=RuleFacts(drawn=0.012))
     assert seen.startswith("12.3 % of these rows are among those that the model was fitted on, so")
     assert drawn == "The decision on 1.2 % of the rows is drawn."
 
 
-def test_few_rows_of_all():
+def test_few_rows_of_all_of_a_group_and_of_a_class():
     found = replace(entry("precision >= 0.5"), few_rows=True, effective_rows=91.4)
-    (text,) = caveats(facts("maximize recall subject to precision >= 0.5", found))
-    assert text == (
+    assert cautions(FLOOR, found) == [
         "precision >= 0.5: measured on few rows (91 decide it): on new rows it may be anywhere "
         "from 50.0 % to 70.0 %."
-    )
-
-
-def test_few_rows_of_a_group():
+    ]
     text = 'recall.difference("g") <= 0.1'
     groups = [
         GroupRow((("g", name),), metric, 0.5, 0.4, 0.6, n)
@@ -209,24 +255,18 @@ def test_few_rows_of_a_group():
     groups.append(replace(groups[0], columns=(("h", "x"),), rows=2))
     groups.append(replace(groups[0], columns=(("g", "none"),), value=None, rows=0))
     found = replace(entry(text, OPEN, 0.05, 0.1, "<="), few_rows=True)
-    report = facts(f"maximize recall subject to {text}", found, groups=tuple(groups))
-    (line,) = caveats(report)
+    (line,) = cautions(f"maximize recall subject to {text}", found, groups=tuple(groups))
     assert "measured on few rows (20 in the smallest group, g = b): on new rows" in line
-
-
-@pytest.mark.parametrize("metric", ["recall.min()", "macro_f1", "balanced_accuracy"])
-def test_few_rows_of_a_class(metric):
     table = ((5.0, 4.0, 1.0), (0.0, 3.5, 0.0), (9.0, 9.0, 9.0), (1.0, 0.0, 0.0))
-    found = replace(entry(f"{metric} >= 0.5", OPEN), few_rows=True)
-    report = facts(
-        f"maximize accuracy subject to {metric} >= 0.5", found,
-        counts=Counts(41, ("a", "b", "c"), table),
-    )  # fmt: skip
-    assert "measured on few rows (3.5 in the smallest class, 'b'): on new" in caveats(report)[0]
+    counts = Counts(41, ("a", "b", "c"), table)
+    for metric in ("recall.min()", "macro_f1", "balanced_accuracy"):
+        found = replace(entry(f"{metric} >= 0.5", OPEN), few_rows=True)
+        goal = f"maximize accuracy subject to {metric} >= 0.5"
+        (line,) = cautions(goal, found, counts=counts)
+        assert "measured on few rows (3.5 in the smallest class, 'b'): on new" in line
 
 
-# -- which rows -------------------------------------------------------------------------
-@pytest.mark.parametrize(
+@over(
     ("more", "words"),
     [
         ({}, "Measured on 1,000 rows; the positive class is 'yes'."),
@@ -239,50 +279,100 @@ def test_few_rows_of_a_class(metric):
     ],
 )
 def test_which_rows(more, words):
-    assert words in rows_in_words(facts("maximize recall", **more))
+    assert words in words_of(facts("maximize recall", **more))
 
 
 def test_rows_of_the_fit_show_nothing_but_failure():
-    goal = "maximize recall subject to precision >= 0.5"
     counts = replace(COUNTS, seen=0.75)
-    report = facts(goal, replace(entry("precision >= 0.5"), seen=True), counts=counts)
+    report = facts(FLOOR, replace(entry("precision >= 0.5"), seen=True), counts=counts)
     assert (report.verdict, report.constraints[0].verdict) == (OPEN, OPEN)
     assert report.to_dict()["constraints"][0]["verdict"] == OPEN
-    assert said(report).endswith(
+    assert headline(report).endswith(
         "asked: too close to call on rows 75.0 % of which the model was fitted on"
     )
-    report = facts(goal, replace(entry("precision >= 0.5", FAILS), seen=True), counts=counts)
+    report = facts(FLOOR, replace(entry("precision >= 0.5", FAILS), seen=True), counts=counts)
     assert report.verdict == FAILS
 
 
-# -- shares of no rows ------------------------------------------------------------------
-def test_a_share_of_nobody_is_not_called_0_percent():
-    report = evaluate(
-        "maximize recall subject to precision >= 0.5", np.repeat([0, 1], 50), np.zeros(100, int)
-    )
-    assert said(report) == (
+def test_a_share_of_no_row_is_not_called_0_percent():
+    report = evaluate(FLOOR, np.repeat([0, 1], 50), np.zeros(100, int))
+    assert headline(report) == (
         "No row is accepted, so precision cannot be counted (at least 50 % asked): "
         "too close to call"
     )
-    text = " ".join(str(report).split())
+    text = words_of(report)
     assert "precision >= 0.5: not counted (no row is accepted)" in text
     assert "0 % of those accepted" not in text
     # More rows of the kind would not be accepted either.
     assert "times as many rows" not in text
     assert "Loosen a bound so that the rule accepts some" in text
-
-
-def test_a_class_that_is_never_decided_has_no_precision():
-    y = np.array(["a", "b", "c"] * 30)
-    report = evaluate('maximize accuracy subject to precision(label="b") >= 0.5', y, ["a"] * 90)
-    assert said(report).startswith(
+    goal = 'maximize accuracy subject to precision(label="b") >= 0.5'
+    report = evaluate(goal, np.array(["a", "b", "c"] * 30), ["a"] * 90)
+    assert headline(report).startswith(
         "No row is decided so, so precision of class b cannot be counted"
     )
 
 
-def test_an_objective_without_rows_is_not_as_high_as_possible():
-    report = facts("maximize recall", counts=COUNTS)
-    none = Entry("recall", None, why="there are no rows of class 'yes'")
-    report = replace(report, objective=none)
-    assert "recall: not evaluated, there are no rows of class 'yes'" in str(report)
-    assert "as high as possible" not in str(report)
+# -- how many of 10,000 rows ------------------------------------------------------------
+def counted(*table, classes=("no", "yes")):
+    """A report on these rows; the last line of the table has no labels."""
+    counts = Counts(0, classes, tuple(tuple(map(float, row)) for row in table))
+    return GoalReport("maximize accuracy", Entry("accuracy", 0.5), counts=counts)
+
+
+@over(
+    ("table", "words"),
+    [
+        ([(880, 20), (30, 70), (4000, 9000)],
+         "900 are accepted: 700 rightly, 200 wrongly; 300 of class 'yes' are missed."),
+        ([(90, 0), (10, 0), (0, 0)], "0 are accepted; 1,000 of class 'yes' are missed."),
+        ([(90, 10), (0, 0), (0, 0)],
+         "1,000 are accepted: 0 rightly, 1,000 wrongly; 0 of class 'yes' are missed."),
+        # A few among many are not none.
+        ([(1e9, 0), (3, 1000), (0, 0)],
+         "fewer than one are accepted; fewer than one of class 'yes' are missed."),
+        ([(1e9, 0), (0, 1), (0, 0)],
+         "fewer than one are accepted; 0 of class 'yes' are missed."),
+        ([(5, 0, 0), (0, 5, 0), (0, 0, 5), (0, 0, 0)], "10,000 are decided rightly, 0 wrongly."),
+        ([(50, 8, 0, 0, 0), (0, 60, 4, 0, 0), (5, 0, 70, 0, 0), (0, 0, 0, 0, 3), (0,) * 5,
+          (9,) * 5],
+         "9,000 are decided rightly, 1,000 wrongly; most often 400 of class 'a' taken for 'b', "
+         "250 of class 'c' taken for 'a', 200 of class 'b' taken for 'c'."),
+    ],
+)  # fmt: skip
+def test_people_in_words(table, words):
+    n = len(table[0])
+    found = counted(*table, classes=("no", "yes") if n == 2 else tuple("abcde")[:n])
+    assert said(found, "people") == [f"Of 10,000 rows like these {words}"]
+    assert said(counted((0, 0), (0, 0), (4, 9)), "people") == []
+    y, decided, weight = [0, 0, 1, 1], [0, 1, 0, 1], [1.5, 0.5, 1, 1]
+    weighted = people(evaluate("recall", y, decided, sample_weight=weight))
+    assert [p.rows for p in weighted.values()] == pytest.approx([2500, 1250, 2500, 3750])
+
+
+weights = st.floats(0, 1e9, allow_subnormal=False)
+
+
+@given(st.lists(weights, min_size=4, max_size=4))
+def test_the_parts_add_up(cells):
+    parts = people(counted(cells[:2], cells[2:], (1, 2)))
+    if not sum(cells) > 0:
+        assert parts == {}
+        return
+    assert sum(round(p.rows) for p in parts.values()) == 10_000
+    exact = [10_000 * (x / sum(cells)) for x in (cells[3], cells[1], cells[2], cells[0])]
+    for part, x in zip(parts.values(), exact, strict=True):
+        assert part.rows == round(part.rows) or 0 < part.rows < 0.5
+        assert abs(part.rows - x) < 1 + 1e-9
+        assert (part.rows == 0) == (x == 0)
+
+
+@given(st.integers(3, 7), st.data())
+def test_the_parts_of_many_classes_add_up(n, data):
+    table = np.reshape(data.draw(st.lists(weights, min_size=n * n, max_size=n * n)), (n, n))
+    found = counted(*table, [1.0] * n, classes=tuple(range(n)))
+    if table.sum() > 0:
+        right, wrong = people(found).values()
+        assert round(right.rows) + round(wrong.rows) == 10_000
+        assert right.rows == pytest.approx(10_000 * np.trace(table) / table.sum(), abs=1)
+        assert report_text(found).count("taken for") <= 3

@@ -1,132 +1,274 @@
-"""The points that a report carries: against decisions counted one by one."""
+"""What every threshold reaches: against scikit-learn, and decisions counted one by one."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.metrics import precision_score, recall_score
+from matplotlib.figure import Figure
+from scipy.stats import beta, binomtest
+from sklearn import metrics as sk
+from sklearn.linear_model import LogisticRegression
 
-from setpoint import Evidence, Goal, GoalReport, PlugInClassifier, solve
+from setpoint import Evidence, Goal, GoalReport, PlugInClassifier, evaluate, solve
 from setpoint.program import link
-from setpoint.report import OperatingPoints, operating_points, plain, read
+from setpoint.report import OperatingPoints, operating_points, plain, plot_operating, read
 from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
+from thinning import over
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 
 
-def rows(n=3000, seed=0):
+def data(n=400, seed=0):
+    """Labels, scores with ties, groups of which one is harder."""
     rng = np.random.default_rng(seed)
     y = (rng.random(n) < 0.3).astype(int)
     g = rng.choice(["a", "b"], n)
-    s = np.round(rng.normal(size=n) + 1.3 * y + 0.5 * (g == "a"), 3)
-    return s, y, g
+    return y, np.round(rng.normal(size=n) + y + 0.5 * (g == "a"), 1 + seed % 2), {"g": g}
 
 
-def rates(accepted, y):
-    return (
-        recall_score(y, accepted),
-        float(accepted[y == 0].mean()),
-        precision_score(y, accepted, zero_division=0.0),
-    )
+def points_of(report):
+    return report.section("operating").points
 
 
-def test_every_point_is_what_its_threshold_reaches():
-    s, y, _ = rows()
-    points = (
-        solve("maximize recall subject to precision >= 0.7", s, y)
-        .report.section("operating")
-        .points
-    )
-    (curve,) = points.curves
+def draw(goal, y, s, kind="precision-recall", ax=None, **more):
+    report = solve(goal, s, y, **more).report
+    ax = plot_operating(report, kind=kind, ax=Figure() if ax is None else ax).ax_
+    return SimpleNamespace(report=report, points=points_of(report), ax_=ax)
+
+
+def caption(display):
+    return display.ax_.texts[-1].get_text().replace("\n", " ")
+
+
+def line(display, name):
+    (found,) = (x for x in display.ax_.get_lines() if x.get_label() == name)
+    return np.asarray(found.get_xdata()), np.asarray(found.get_ydata())
+
+
+# -- the numbers ------------------------------------------------------------------------
+@over("seed", range(4))
+def test_every_point_is_what_its_threshold_reaches(seed):
+    y, s, _ = data(3000 if seed == 3 else 400, seed)
+    w = np.random.default_rng(seed).exponential(1, len(y)) if seed % 2 else None
+    display = draw("maximize recall subject to precision >= 0.5", y, s, "roc", sample_weight=w)
+    drawn = set(zip(*(x.round(9) for x in line(display, "every threshold")), strict=True))
+    (curve,) = display.points.curves
     assert curve.n_points == len(np.unique(s)) + 1
     assert len(curve.recall) <= 400
     assert (curve.thresholds[0], curve.thresholds[-1]) == (np.inf, -np.inf)
-    each = zip(
-        curve.thresholds,
-        curve.recall,
-        curve.false_positive_rate,
-        curve.precision,
-        curve.feasible,
-        strict=True,
-    )
-    for t, *shown, feasible in each:
-        counted = rates((s >= t).astype(int), y)
-        assert shown == pytest.approx(counted, abs=1e-12)
-        assert feasible == (counted[2] >= 0.7 - 1e-9)
-
-
-def test_the_hull_holds_all_points_below_it():
-    s, y, _ = rows()
-    (curve,) = solve("f1", s, y).report.section("operating").points.curves
+    more = {"sample_weight": w}
+    for j, t in enumerate(curve.thresholds):
+        taken = (s >= t).astype(int)
+        precision = sk.precision_score(y, taken, zero_division=0.0, **more)
+        fpr = 1.0 - sk.recall_score(y, taken, pos_label=0, **more)
+        found = curve.recall[j], curve.false_positive_rate[j], curve.precision[j]
+        wanted = sk.recall_score(y, taken, **more), fpr, precision
+        assert found == pytest.approx(wanted, abs=1e-12)
+        assert curve.feasible[j] == (precision >= 0.5 - 1e-9)
+        assert (round(found[1], 9), round(found[0], 9)) in drawn
+    # The hull holds all points below it.
     at = list(curve.hull)
     fpr, recall = np.array(curve.false_positive_rate), np.array(curve.recall)
     assert (np.interp(fpr, fpr[at], recall[at]) >= recall - 1e-12).all()
 
 
-@pytest.mark.parametrize("randomized", [True, False])
+@over("randomized", [True, False])
 def test_the_rule_is_where_its_decisions_are(randomized):
-    s, y, g = rows()
+    y, s, groups = data(3000)
     goal = "maximize accuracy subject to predicted_rate.difference(g) <= 0.02"
-    found = solve(goal, s, y, sensitive_features={"g": g}, randomized=randomized)
-    points = found.report.section("operating").points
+    found = solve(goal, s, y, sensitive_features=groups, randomized=randomized)
+    points = points_of(found.report)
     assert [c.name for c in points.curves] == ["g = a", "g = b"]
-    segment = (g == "b").astype(int)
+    segment = (groups["g"] == "b").astype(int)
     p = found.rule.distribution(s, segment)[:, 1]
     assert points.recall == pytest.approx(p[y == 1].mean())
     assert points.false_positive_rate == pytest.approx(p[y == 0].mean())
     assert points.precision == pytest.approx(p[y == 1].sum() / p.sum())
+    display = SimpleNamespace(ax_=plot_operating(found.report, ax=Figure()).ax_)
     for k, curve in enumerate(points.curves):
         own = segment == k
         assert sum(c[0] for c in curve.chosen) == pytest.approx(1.0)
         mean = sum(c[0] * c[2] for c in curve.chosen)
         assert mean == pytest.approx(p[own & (y == 1)].mean())
+        precision, recall, _ = sk.precision_recall_curve(y[own], s[own])
+        drawn = set(zip(*(q.round(9) for q in line(display, curve.name)), strict=True))
+        known = {(a, b) for a, b in zip(recall.round(9), precision.round(9), strict=True) if a > 0}
+        assert known <= drawn
 
 
-def test_weights_and_other_data_sets():
-    s, y, _ = rows(400)
-    w = np.random.default_rng(1).integers(1, 4, 400).astype(float)
-    goal = "maximize recall subject to precision >= 0.6 and predicted_rate.on('new') <= 0.9"
-    new = {"new": (s[:50], None)}
-    weighted = solve(goal, s, y, sample_weight=w, datasets=new, randomized=False)
-    again = np.repeat(np.arange(400), w.astype(int))
-    twice = solve(goal, s[again], y[again], datasets=new, randomized=False)
-    one, other = (
-        weighted.report.section("operating").points,
-        twice.report.section("operating").points,
-    )
+def test_weights_other_data_sets_json_and_new_rows():
+    y, s, _ = data()
+    w = np.random.default_rng(1).integers(1, 4, 400)
+    goal = "maximize recall subject to precision >= 0.5 and predicted_rate.on('new') <= 0.9"
+    new = {"datasets": {"new": (s[:50], None)}, "randomized": False}
+    again = np.repeat(np.arange(400), w)
+    report = solve(goal, s, y, sample_weight=w, **new).report
+    one, other = points_of(report), points_of(solve(goal, s[again], y[again], **new).report)
     assert (one.recall, one.precision) == pytest.approx((other.recall, other.precision))
     assert one.positives == other.positives == w[y == 1].sum()
-
-
-def test_a_report_goes_to_json_and_back():
-    s, y, _ = rows(500)
-    report = solve("maximize recall subject to precision >= 0.7", s, y).report
-    again = GoalReport.from_json(report.to_json())
-    assert again == report
-    assert (
-        read(OperatingPoints, plain(report.section("operating").points))
-        == report.section("operating").points
-    )
-
-
-def test_evaluate_shows_the_rows_it_is_given():
-    s, y, _ = rows()
-    from sklearn.linear_model import LogisticRegression
-
+    assert GoalReport.from_json(report.to_json()) == report
+    assert read(OperatingPoints, plain(one)) == one
     X = s[:, None]
-    clf = PlugInClassifier(LogisticRegression(), "f1", randomized=False).fit(X[:2000], y[:2000])
-    on_new = clf.evaluate(X[2000:], y[2000:]).section("operating").points
-    assert on_new.recall == pytest.approx(recall_score(y[2000:], clf.predict(X[2000:])))
-    assert on_new.positives == y[2000:].sum()
+    clf = PlugInClassifier(LogisticRegression(), "f1", randomized=False).fit(X[:200], y[:200])
+    on_new = points_of(clf.evaluate(X[200:], y[200:]))
+    assert on_new.recall == pytest.approx(sk.recall_score(y[200:], clf.predict(X[200:])))
+    assert on_new.positives == y[200:].sum()
 
 
-def test_what_has_no_picture():
-    s, y, _ = rows(60)
+def test_what_has_no_points():
+    y, s, _ = data(60)
     goal = Goal.parse("maximize f1")
-    evidence = Evidence.from_arrays((0, 1), s, y, needs=goal.needs)
-    assert operating_points(link(goal, evidence.codebook), evidence, Threshold(0.5)) is not None
+
+    def points(rule, labels=y):
+        evidence = Evidence.from_arrays((0, 1), s, labels, needs=goal.needs)
+        return operating_points(link(goal, evidence.codebook), evidence, rule)
+
+    assert [c.name for c in points(Threshold(0.5))().curves] == [""]
     soft = Threshold(0.5, width=0.2)
     per_segment = PerSegment((Threshold(0.1), Threshold(0.2)), ((("g", "a"),), (("g", "b"),)))
-    posteriors = Argmax(np.eye(2))
-    for rule in (soft, Mixture([(0.5, soft), (0.5, Threshold(1.0))]), per_segment, posteriors):
-        assert operating_points(link(goal, evidence.codebook), evidence, rule) is None
-    one_class = Evidence.from_arrays((0, 1), s, np.ones(60, int), needs=goal.needs)
-    assert operating_points(link(goal, one_class.codebook), one_class, Threshold(0.5)) is None
+    mixed = Mixture([(0.5, soft), (0.5, Threshold(1.0))])
+    assert [points(rule) for rule in (soft, mixed, per_segment, Argmax(np.eye(2)))] == [None] * 4
+    assert points(Threshold(0.5), np.ones(60, int)) is None
+    with pytest.raises(ValueError, match="two classes are decided by thresholds on one score"):
+        plot_operating(evaluate("f1", y, y))
+    with pytest.raises(ValueError, match=r"`kind` is one of .*'roc'.*got 'pr'"):
+        draw("f1", y, s, kind="pr")
+
+
+# -- the picture ------------------------------------------------------------------------
+@over(
+    ("text", "kind"),
+    [
+        (text, kind)
+        for kind in ("precision-recall", "roc")
+        for text in (
+            "precision >= 0.6",
+            "f1 >= 0.5 and predicted_rate <= 0.4",
+            "g_mean >= 0.6 and abs(predicted_rate - prior) <= 0.2",
+            "recall.min() >= 0.4 and accuracy >= 0.3 + 0.5 * precision",
+        )
+    ],
+)
+def test_the_shaded_region_is_where_the_constraints_hold(text, kind):
+    goal = f"maximize recall subject to {text}"
+    points = OperatingPoints((), 40.0, 160.0, 0.5, 0.1, 0.5, (0, 1))
+    ax = plot_operating(points, goal, kind=kind, ax=Figure()).ax_
+    paths = ax.collections[0].get_paths()
+    rng = np.random.default_rng(1)
+    y, seen = np.repeat([1, 0], [40, 160]), set()
+    for tp, fp in zip(rng.integers(1, 41, 60), rng.integers(0, 161, 60), strict=True):
+        report = evaluate(goal, y, np.repeat([1, 0, 1, 0], [tp, 40 - tp, fp, 160 - fp]))
+        if min(abs(e.slack) for e in report.constraints) < 0.01:
+            continue  # on the edge of what is drawn
+        at = (fp / 160, tp / 40) if kind == "roc" else (tp / 40, tp / (tp + fp))
+        assert any(p.contains_point(at) for p in paths) == report.satisfied, at
+        seen.add(report.satisfied)
+    assert seen == {True, False}
+    if kind == "precision-recall":  # more false positives than there are
+        assert not any(p.contains_point((0.95, 0.05)) for p in paths)
+
+
+def test_what_the_plane_cannot_show_is_said():
+    y, s, groups = data()
+    goal = "maximize recall subject to precision >= 0.4 and recall.difference(g) <= 0.15"
+    display = draw(goal, y, s, sensitive_features=groups, decide_on=None)
+    assert "gap in recall between groups by g at most 0.15" in caption(display)
+    (curve,) = display.points.curves
+    thick = [x for x in display.ax_.get_lines() if x.get_label() == "meets the whole goal"]
+    assert len(thick) == 1
+    shown = {
+        tuple(np.round(p, 9)) for x in display.ax_.get_lines() if x.get_linewidth() == 3.6
+        for p in x.get_xydata()
+    }  # fmt: skip
+    assert any(curve.feasible)
+    for met, r, p in zip(curve.feasible[1:], curve.recall[1:], curve.precision[1:], strict=True):
+        assert not met or tuple(np.round((r, p), 9)) in shown
+    assert "Not shaded" not in caption(draw("maximize f1", y, s))
+    points = OperatingPoints((), 40.0, 160.0, 0.5, 0.1, 0.5, (0, 1))
+    words = caption(SimpleNamespace(ax_=plot_operating(
+        points,
+        "maximize recall subject to churn <= 0.1 and accuracy.on('b') >= 0.9 and "
+        "recall >= recall.baseline() and recall.on(x='y') >= 0.5 and f1 >= 0.5",
+        ax=Figure(),
+    ).ax_))  # fmt: skip
+    assert words.partition("does not show it: ")[2].count(";") == 3
+    assert "F1" not in words
+
+
+@over("weighted", [False, True])
+def test_the_band_is_the_exact_interval_of_precision(weighted):
+    y, s, _ = data(60)
+    w = np.random.default_rng(0).exponential(1.0, 60) if weighted else np.ones(60)
+    display = draw("maximize f1", y, s, sample_weight=w if weighted else None)
+    (curve,) = display.points.curves
+    (band,) = (c for c in display.ax_.collections if c.get_label() == "90 % interval")
+    drawn = {tuple(np.round(v, 9)) for q in band.get_paths() for v in q.vertices}
+    scale = w.sum() / (w**2).sum()
+    assert len(curve.thresholds) > 20
+    for t, recall in zip(curve.thresholds[1:], curve.recall[1:], strict=True):
+        taken = s >= t
+        n = scale * w[taken].sum()
+        p = w[taken & (y == 1)].sum() / w[taken].sum()
+        low = 0.0 if p == 0 else beta.ppf(0.05, n * p, n * (1 - p) + 1)
+        high = 1.0 if p == 1 else beta.ppf(0.95, n * p + 1, n * (1 - p))
+        if weighted:  # with less than a row the limits may lie on the other side of the share
+            low, high = min(low, p), max(high, p)
+        else:
+            exact = binomtest(round(n * p), round(n)).proportion_ci(0.9, method="exact")
+            assert (low, high) == pytest.approx((exact.low, exact.high), abs=1e-9)
+        for limit in (low, high):
+            near = [abs(height - limit) for x, height in drawn if abs(x - recall) < 1e-8]
+            assert min(near) < 1e-8
+
+
+@over("seed", range(6))
+def test_words_stay_in_the_picture_and_off_the_dots(seed):
+    y, s, _ = data(200, seed)
+    goal = f"maximize recall subject to precision >= {0.35 + 0.05 * seed}"
+    points = draw(goal, y, s).points
+    figure = Figure(figsize=(4.8, 2.9), layout="constrained")
+    ax = plot_operating(points, goal, deployed=(0.5, 0.3), ax=figure.subplots()).ax_
+    figure.canvas.draw()
+    inside = ax.get_window_extent()
+    dots = ax.transData.transform([(points.recall, points.precision), (0.5, 0.3)])
+    boxes = [t.get_window_extent() for t in ax.texts[:-1]]
+    assert len(boxes) >= 3
+    for i, box in enumerate(boxes):
+        assert inside.x0 - 2 <= box.x0 <= box.x1 <= inside.x1 + 2
+        for x, height in dots:
+            assert not (box.x0 < x < box.x1 and box.y0 < height < box.y1)
+        for other in boxes[:i]:
+            width = min(box.x1, other.x1) - max(box.x0, other.x0)
+            height = min(box.y1, other.y1) - max(box.y0, other.y0)
+            assert width <= 3 or height <= 3
+
+
+@over(
+    ("kind", "words"),
+    [
+        ("roc", {"asked: at least 40 %", "asked: at most 25 %", "deployed model"}),
+        ("precision-recall", {"asked: at least 40 %", "asked: at least 30 %", "deployed model"}),
+    ],
+)
+def test_bounds_and_dots_are_said_and_mixtures_drawn(kind, words):
+    y, s, _ = data()
+    goal = "maximize f1 subject to precision >= 0.3 and specificity >= 0.75 and {} <= 0.6"
+    report = solve(goal.format("false_negative_rate"), s, y).report
+    ax = plot_operating(report, kind=kind, deployed=(0.4, 0.5), ax=Figure()).ax_
+    assert words <= {t.get_text() for t in ax.texts}
+    # On the false positive rate of nobody accepted nothing is known.
+    ax = plot_operating(report, kind=kind, deployed=(0.0, 0.0), ax=Figure()).ax_
+    assert ("deployed model" in [t.get_text() for t in ax.texts]) == (kind != "roc")
+    goal = "maximize recall subject to precision >= 0.55"
+    display = draw(goal, y, s, kind, randomized=True)
+    points, rule = display.points, display.ax_.collections[-1]
+    assert len(points.curves[0].chosen) == 2
+    place = (points.false_positive_rate, points.recall)
+    place = place if kind == "roc" else (points.recall, points.precision)
+    assert tuple(rule.get_offsets()[0]) == pytest.approx(place)
+    assert points.recall == pytest.approx(display.report.objective.value)
+    assert len(line(display, "with draws")[0]) > 1
+    assert "what draws among thresholds reach" in caption(display)
+    named = draw("maximize f1", np.array(["no", "y" * 200])[y], s, kind, pos_label="y" * 200)
+    assert len(caption(named)) < 250
+    assert caption(named).startswith(f"The class: {'y' * 30}")

@@ -1,176 +1,59 @@
 """Pages in a real browser: they fit, they can be read, they ask for nothing from outside."""
 
-import html
-import json
 import re
-import subprocess
 
 import pytest
 
-from browser import BROWSER, MEASURE, in_a_browser
-from report.pages import (
-    HEADER,
-    ODD,
-    adaptive_summary,
-    compared,
-    empty,
-    fair,
-    floor,
-    infeasible,
-    many_classes,
-    many_groups,
-    nearest,
-    priced,
-    prices,
-    searched,
-    three,
-)
-from setpoint.report import TextSection
-from setpoint.report.page import page_text
+from browser import MEASURE, in_a_browser, tab
+from report.pages import MAKERS, ODD, compared, infeasible, page_of
 
 pytestmark = [
     *in_a_browser,
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
 ]
+__all__ = ["tab"]
 
-WIDTHS = (400, 900, 1400)
+PAPERS = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 27)"}
 HEIGHT = 14000
-
+ORDINARY = ("held out", "floor", "priced")
 SHORT = ("empty", "prices")
 """Pages with little to say."""
 
-REPORT = """addEventListener("load", () => parent.postMessage([NAME, measure()], "*"));"""
-
-COLLECT = """
-const out = {};
-addEventListener("message", e => {
-  out[e.data[0]] = e.data[1];
-  document.getElementById("out").textContent = JSON.stringify(out);
-});
-"""
-
-
-def unfolded(page):
-    """With all that is folded in sight."""
-    return page.replace("<details", "<details open")
-
-
-def pages_of_two_classes():
-    about = (TextSection("The data", ("500 rows of a table", "x" * 400)),)
-    report, held_out = fair()
-    return {
-        "fair": page_text(report, held_out, about, HEADER),
-        "floor": page_text(floor(), header=HEADER),
-        "priced": page_text(priced()),
-    }
-
 
 def pages():
-    ordinary = pages_of_two_classes()
     return {
-        **ordinary,
-        "unfolded": unfolded(ordinary["fair"]),
-        "three": page_text(three()),
-        "nearest": page_text(nearest()),
-        "groups": page_text(many_groups()),
-        "hundreds": page_text(many_groups(400)),
-        "classes": page_text(many_classes(), header=HEADER),
-        "empty": page_text(empty()),
-        "prices": page_text(prices()),
+        **{name: page_of(name) for name in MAKERS},
+        "unfolded": page_of("held out").replace("<details", "<details open"),
         "infeasible": infeasible(),
         "compared": compared(),
         "several": compared((ODD[0], ODD[5], ODD[7])),
-        "searched": page_text(searched()),
-        "kept": page_text(searched(adaptive_summary(14, accepted=False))),
     }
 
 
-@pytest.fixture(scope="module", params=["light", "dark"])
-def measured(request, tmp_path_factory):
-    """What a browser measures in every page at every width: one start for each scheme."""
-    folder = tmp_path_factory.mktemp("pages")
-    frames = []
+def test_every_page_fits_and_can_be_read_at_every_width_in_both_schemes(tab, tmp_path):
     for name, page in pages().items():
-        for width in WIDTHS:
-            key = f"{name} {width}"
-            probe = f"<script>const NAME = {json.dumps(key)};{MEASURE}{REPORT}</script></body>"
-            copy = folder / f"{name}-{width}.html"
-            copy.write_text(page.replace("</body>", probe), "utf-8")
+        path = tmp_path / f"{name}.html"
+        path.write_text(page, "utf-8")
+        tab.open(path.as_uri())
+        for width in (400, 900, 1400):
             # As high as the page, for only what is in view can be hit by a point.
-            frames.append(
-                f'<iframe src="{copy.name}" width="{width}" height="{HEIGHT}" frameborder="0">'
-                "</iframe>"
-            )
-    harness = folder / "harness.html"
-    harness.write_text(
-        f'<!DOCTYPE html><pre id="out"></pre><script>{COLLECT}</script>{"".join(frames)}', "utf-8"
-    )
-    scheme = 0 if request.param == "dark" else 1
-    done = subprocess.run(
-        [
-            BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
-            "--v=0", "--allow-file-access-from-files", f"--user-data-dir={folder / 'profile'}",
-            f"--blink-settings=preferredColorScheme={scheme}", "--window-size=1600,1200",
-            "--virtual-time-budget=20000", "--dump-dom", harness.as_uri(),
-        ],
-        capture_output=True, text=True, encoding="utf-8", timeout=600, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    console = [x for x in done.stderr.splitlines() if "CONSOLE" in x or "Uncaught" in x]
-    assert console == []
-    found = re.search(r'<pre id="out">(.*?)</pre>', done.stdout, re.DOTALL).group(1)
-    out = json.loads(html.unescape(found))
-    assert len(out) == len(frames)
-    return request.param, out
-
-
-def test_the_scheme_is_the_one_asked_for(measured):
-    scheme, found = measured
-    papers = {x["paper"] for x in found.values()}
-    assert {x["dark"] for x in found.values()} == {scheme == "dark"}
-    assert papers == {"rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 23, 27)"}
-
-
-def test_nothing_is_wider_than_the_window(measured):
-    _, found = measured
-    for name, x in found.items():
-        assert x["inner"] == int(name.split()[1])
-        assert x["scroll"] <= x["inner"], name
-        assert x["height"] <= HEIGHT, f"{name}: the test looks at part of the page only"
-
-
-def test_every_text_stands_out_from_its_ground(measured):
-    _, found = measured
-    for name, x in found.items():
-        assert x["checked"] > (15 if name.split()[0] in SHORT else 30)
-        assert x["faint"] == [], name
-
-
-def test_pictures_hold_their_texts_at_a_readable_size(measured):
-    _, found = measured
-    for name, x in found.items():
-        assert x["cut"] == [], name
-        assert x["small"] == [], name
-
-
-def test_nothing_is_asked_for_from_outside(measured):
-    _, found = measured
-    assert [x["requests"] for x in found.values()] == [[]] * len(found)
-
-
-@pytest.mark.parametrize("name", ["fair", "floor", "priced"])
-def test_an_ordinary_report_prints_on_two_sheets(name, tmp_path):
-    page, printed = tmp_path / "page.html", tmp_path / "page.pdf"
-    page.write_text(pages_of_two_classes()[name], "utf-8")
-    done = subprocess.run(
-        [
-            BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer",
-            f"--user-data-dir={tmp_path / 'profile'}", f"--print-to-pdf={printed}", page.as_uri(),
-        ],
-        capture_output=True, text=True, encoding="utf-8", timeout=300, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    sheets = re.findall(rb"/Type\s*/Page\b", printed.read_bytes())
-    assert 1 <= len(sheets) <= 2
-    sizes = set(re.findall(rb"/MediaBox\s*\[([^\]]*)\]", printed.read_bytes()))
-    assert {tuple(round(float(x)) for x in s.split()[2:]) for s in sizes} == {(595, 842)}
+            tab.size(width, HEIGHT)
+            for scheme, paper in PAPERS.items():
+                tab.prefer(scheme)
+                found = tab.do(f"{{{MEASURE}; measure()}}")
+                where = f"{name}, {width} wide, {scheme}"
+                assert (found["dark"], found["paper"]) == (scheme == "dark", paper)
+                assert found["inner"] == width
+                assert found["scroll"] <= width, where
+                assert found["height"] <= HEIGHT, f"{where}: a part of the page is looked at only"
+                assert found["checked"] > (15 if name in SHORT else 30)
+                assert found["faint"] == [], where
+                assert found["cut"] == found["small"] == [], where
+                assert found["requests"] == [], where
+        if name in ORDINARY:  # prints on two sheets of A4
+            tab.prefer("light")
+            printed = tab.printed()
+            assert 1 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 2, name
+            sizes = set(re.findall(rb"/MediaBox\s*\[([^\]]*)\]", printed))
+            assert {tuple(round(float(x)) for x in s.split()[2:]) for s in sizes} == {(595, 842)}
+    assert tab.console == []
