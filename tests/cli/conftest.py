@@ -84,15 +84,14 @@ def here(folder, tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def once(folder):
+def once(folder, tmp_path_factory):
     """A fit on the tables of the folder, done once: what it says, its page and its model."""
     made = {}
 
     def fit(line, *more):
         words = (line, *more)
         if words not in made:
-            at = folder.parent / f"{folder.name}-{len(made)}"
-            at.mkdir()
+            at = tmp_path_factory.mktemp("once")
             out, before = [at / name for name in ("m.skops", "r.html")], os.getcwd()
             os.chdir(folder)
             try:
