@@ -1,10 +1,10 @@
 """Metrics without a formula: what they take, what they return, and how a goal names them."""
 
 import copy
-import functools
 import pickle
 import sys
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pytest
@@ -107,12 +107,7 @@ def test_no_formula():
         (revenue, "predictions", ("amount", "region"), f"{__name__}:revenue"),
         (f1_score, "predictions", (), "sklearn.metrics:f1_score"),
         (roc_auc_score, "scores", (), "sklearn.metrics:roc_auc_score"),
-        (
-            functools.partial(fbeta_score, beta=2),
-            "predictions",
-            (),
-            "sklearn.metrics:fbeta_score",
-        ),
+        (partial(fbeta_score, beta=2), "predictions", (), "sklearn.metrics:fbeta_score"),
         (Counted(), "predictions", (), f"{__name__}:Counted"),
         ("sklearn.metrics:f1_score", "predictions", (), "sklearn.metrics:f1_score"),
     ],
@@ -123,14 +118,15 @@ def test_what_is_read_from_a_signature(function, takes, columns, name):
     assert metric.takes_weight == (name != f"{__name__}:Counted")
 
 
-@over(
-    ("second", "takes"),
-    [("decisions", "predictions"), ("y_scores", "scores"), ("score", "scores")],
-)
-def test_the_name_of_the_second_parameter_says_what_it_takes(second, takes):
-    scope = {}
-    exec(f"def f(y_true, {second}): return 1", scope)  # noqa: S102
-    assert BlackBox(scope["f"]).takes == takes
+def test_the_name_of_the_second_parameter_says_what_it_takes(tmp_path, monkeypatch):
+    code = ["def a(y, decisions): 1", "def b(y, y_scores): 1", "def c(y, score): 1"]
+    (tmp_path / "named_shop.py").write_text("\n".join(code))
+    (tmp_path / "failing_shop.py").write_text("import no_such_dependency")
+    monkeypatch.syspath_prepend(tmp_path)
+    takes = [BlackBox(f"named_shop:{name}").takes for name in "abc"]
+    assert takes == ["predictions", "scores", "scores"]
+    with pytest.raises(ModuleNotFoundError, match="no_such_dependency"):
+        BlackBox("failing_shop:revenue")
 
 
 @over(
@@ -169,13 +165,6 @@ def test_bad_arguments(args, kwargs, error, message):
         BlackBox(*args, **kwargs)
 
 
-def test_a_module_that_fails_says_so_itself(tmp_path, monkeypatch):
-    (tmp_path / "failing_shop.py").write_text("import no_such_dependency\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ModuleNotFoundError, match="no_such_dependency"):
-        BlackBox("failing_shop:revenue")
-
-
 def test_columns_and_weights():
     seen = {}
 
@@ -210,7 +199,6 @@ def test_numbers(value):
         (-np.inf, "-inf"),
         (10**400, "inf"),
         (np.array([1.0]), r"an array of shape \(1,\)"),
-        ([1.0], "a list"),
         (True, "a bool"),
         (np.True_, "a bool"),
         (1j, "a complex"),
@@ -276,8 +264,8 @@ def test_equality_hash_copies_and_pickles():
     assert "Counted" in repr(counted)
     with pytest.raises(AttributeError):
         metric.name = "other"
-    partial = pickle.loads(pickle.dumps(BlackBox(functools.partial(fbeta_score, beta=2))))
-    assert partial([0, 1], [0, 1]) == 1.0
+    of_partial = pickle.loads(pickle.dumps(BlackBox(partial(fbeta_score, beta=2))))
+    assert of_partial([0, 1], [0, 1]) == 1.0
     metric = BlackBox(lambda y_true, y_pred: 3)
     with pytest.raises((pickle.PicklingError, AttributeError)):
         pickle.dumps(metric)

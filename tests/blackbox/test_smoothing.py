@@ -207,7 +207,7 @@ def test_infinite_gains_have_no_mean():
     assert smoothed_threshold(odds(y), scores, smooth=None).value == np.inf
 
 
-def test_shifted_scores_are_finite_and_decide_alike():
+def test_shifted_scores_are_finite_and_decide_the_same():
     scores = np.array([-2.0, 0.5, 0.5, 7.0])
     for t in (-np.inf, -2.0, 0.5, 0.6, 7.0, np.inf):
         out = margin(scores, t)

@@ -1,8 +1,8 @@
 """Streams that several tests share, and how to tell two states apart."""
 
-from __future__ import annotations
-
 import numpy as np
+from sklearn.linear_model import SGDClassifier
+from sklearn.naive_bayes import GaussianNB
 
 from setpoint import OnlineFClassifier
 
@@ -22,6 +22,14 @@ KINDS = {
     "window, another goal": {"goal": "maximize g_mean", "window": 60},
 }
 """Options of the constructor: every learner, every solver, and what changes either."""
+
+LOG = SGDClassifier(loss="log_loss", random_state=0)
+HINGE = SGDClassifier(loss="hinge", random_state=0)
+OWN = {
+    "own": {"learner": LOG},
+    "own, scores": {"learner": HINGE},
+    "own, fofo": {"learner": GaussianNB(), "solver": "fofo"},
+}
 
 
 def stream(n=400, d=5, seed=0):
@@ -52,22 +60,18 @@ def numbers(clf):
 
 def fingerprint(clf):
     """All that it keeps: its numbers, rows that wait, names of features and labels."""
-    kept = clf.engine_.waiting
-    waiting = [(i, _content(x), decided) for i, (x, decided) in kept.rows.items()]
-    gone = list(kept._gone.items())
+    state = clf.engine_.waiting.__getstate__()
+    waiting = [
+        (i, x.tobytes() if hasattr(x, "tobytes") else repr((x.data.tolist(), x.indices)), decided)
+        for i, (x, decided) in clf.engine_.waiting.rows.items()
+    ]
     names = getattr(clf, "feature_names_in_", np.array([])).tolist()
-    rest = (kept.n_expired, gone, clf.n_features_in_, names, clf.classes_.tolist())
-    return (*numbers(clf), waiting, *rest)
-
-
-def _content(x):
-    if hasattr(x, "indices"):
-        return x.data.tolist(), x.indices.tolist()
-    return np.asarray(x).tobytes()
+    rest = (state["n_expired"], state["gone"], state["why"], clf.n_features_in_, names)
+    return (*numbers(clf), waiting, *rest, clf.classes_.tolist())
 
 
 class Known:
-    """A learner that knows: the first feature is the posterior, or the score."""
+    """A learner that knows: the first feature is the posterior."""
 
     classes_ = np.array([0, 1])
 

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from online import oracle
+from oracles import online as oracle
 from setpoint import Goal, evaluate
 from setpoint.online.engine import StreamGoal
 from setpoint.online.learners import BINS
@@ -48,7 +48,7 @@ def rows_of(table):
     return np.repeat(y, times), np.repeat(k, times)
 
 
-@pytest.mark.parametrize("beta2", [0.25, 1.0, 4.0])
+@over("beta2", [0.25, 1.0, 4.0])
 @over("seed", range(20))
 def test_f_beta(seed, beta2):
     table = counts(seed, filled=40)
@@ -76,30 +76,26 @@ def measured(goal, table, cut):
     return 0.0 if violation <= 1e-9 else violation, sign * worth
 
 
-@pytest.mark.parametrize("goal", GOALS)
-def test_goals(goal):
-    problem = StreamGoal(Goal.parse(goal), (0, 1))
-    for seed in range(4):
-        table = counts(seed)
-        cuts = [*np.flatnonzero(table.sum(axis=0)).tolist(), BINS]
-        every = {cut: measured(goal, table, cut) for cut in cuts}
-        best = min(every.values(), key=lambda v: (round(v[0], 12), -v[1]))
-        violation, worth = every[problem.best(table)]
-        assert violation == pytest.approx(best[0], abs=1e-9)
-        assert worth == pytest.approx(best[1], abs=1e-9)
+@over("goal", GOALS)
+@over("seed", range(40), every=10)
+def test_goals(goal, seed):
+    problem, table = StreamGoal(Goal.parse(goal), (0, 1)), counts(seed)
+    cuts = [*np.flatnonzero(table.sum(axis=0)).tolist(), BINS]
+    every = {cut: measured(goal, table, cut) for cut in cuts}
+    best = min(every.values(), key=lambda v: (round(v[0], 12), -v[1]))
+    assert every[problem.best(table)] == pytest.approx(best, abs=1e-9)
 
 
-@pytest.mark.parametrize("goal", GOALS)
-def test_the_value_of_counts(goal):
+@over("goal", GOALS)
+@over("cut", [0, 100, 300, BINS])
+def test_the_value_of_counts(goal, cut):
     table = counts(1)
-    for cut in (0, 100, 300, BINS):
-        confusion = np.column_stack([table[:, :cut].sum(axis=1), table[:, cut:].sum(axis=1)])
-        worth = measured(goal, table, cut)[1]
-        value = StreamGoal(Goal.parse(goal), (0, 1)).value(confusion)
-        assert abs(value) == pytest.approx(abs(worth), abs=1e-12)
+    confusion = np.column_stack([table[:, :cut].sum(axis=1), table[:, cut:].sum(axis=1)])
+    value = StreamGoal(Goal.parse(goal), (0, 1)).value(confusion)
+    assert abs(value) == pytest.approx(abs(measured(goal, table, cut)[1]), abs=1e-12)
 
 
-@pytest.mark.parametrize("hope", [0.1, 0.5, 1.0])
+@over("hope", [0.1, 0.5, 1.0])
 @over("seed", range(10))
 def test_a_cut_that_pays_at_the_f_to_come(seed, hope):
     """Rows above it raise an F of that level, where all positives of the end are counted."""
@@ -117,7 +113,7 @@ def test_a_cut_that_pays_at_the_f_to_come(seed, hope):
     assert found >= best_cut(table, 1.0, 0.0)  # never more rows than without hope
 
 
-@pytest.mark.parametrize("hope", [0.0, 0.5])
+@over("hope", [0.0, 0.5])
 def test_no_rows_are_not_an_error(hope):
     assert best_cut(np.zeros((2, BINS)), 1.0, hope) == BINS
     assert StreamGoal(Goal.parse("maximize f1"), (0, 1)).best(np.zeros((2, BINS))) == BINS

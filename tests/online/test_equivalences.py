@@ -1,222 +1,303 @@
-"""What must not matter: cuts into batches, rows of weight zero, predictions in between, scales."""
+"""What must not matter: batches, forms of rows, weight zero, files, predictions, scales."""
 
+import copy
+import pickle
 from itertools import pairwise, product
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.linear_model import SGDClassifier
-from sklearn.naive_bayes import GaussianNB
 
-from online.samples import KINDS, Known, fingerprint, numbers, online, stream
+from online.samples import KINDS, OWN, Known, fingerprint, numbers, online, stream
+from setpoint import OnlineFClassifier
 from setpoint.online import learners as at
-from thinning import over, thinned
+from thinning import over
 
-OWN = {
-    "own": {"learner": SGDClassifier(loss="log_loss", random_state=0)},
-    "own, scores": {"learner": SGDClassifier(loss="hinge", random_state=0)},
-    "own, fofo": {"learner": GaussianNB(), "solver": "fofo"},
-}
+N = 300
+X, Y = stream(N)
+CSR = sparse.csr_matrix(X)
 FORMS = {
     "dense": np.asarray,
     "float32": lambda X: X.astype(np.float32),
     "sparse": sparse.csr_matrix,
     "sparse float32": lambda X: sparse.csr_array(X.astype(np.float32)),
 }
-CUTS = st.lists(st.integers(0, 400), max_size=12).map(lambda cuts: [0, *sorted(set(cuts)), 400])
+WHOLE = (0, N)
 
 
-def in_batches(clf, X, y, cuts, weight=None):
-    """The decisions of a stream that comes in pieces."""
-    decided = []
+def through_a_file(clf, folder):
+    clf.save(folder / "m.skops")
+    return OnlineFClassifier.load(folder / "m.skops")
+
+
+COPIES = {
+    "file": through_a_file,
+    "pickle": lambda clf, _: pickle.loads(pickle.dumps(clf)),
+    "copy": lambda clf, _: copy.deepcopy(clf),
+}
+
+
+def taken(rows, y=Y, weight=None, cuts=WHOLE, between=lambda clf: clf, **options):
+    """A stream in batches: the classifier, and what was decided before labels were used."""
+    clf, decided = online(**options), []
     for low, high in pairwise(cuts):
-        if low < high:
-            w = None if weight is None else weight[low:high]
-            decided.extend(clf.predict_learn(X[low:high], y[low:high], sample_weight=w))
-    return decided
+        w = None if weight is None else weight[low:high]
+        decided.extend(clf.predict_learn(rows[low:high], y[low:high], sample_weight=w))
+        clf = between(clf)
+    return clf, decided
 
 
-@over("form", FORMS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_cuts_into_batches_do_not_matter(kind, form):
-    X, y = stream()
-    X = FORMS[form](X)
-    whole = online(**KINDS[kind])
-    decided = whole.predict_learn(X, y).tolist()
-    assert 0 < sum(decided) < 400
-
-    @settings(max_examples=2)
-    @given(CUTS)
-    def check(cuts):
-        parts = online(**KINDS[kind])
-        assert in_batches(parts, X, y, sorted({0, *cuts})) == decided
-        assert fingerprint(parts) == fingerprint(whole)
-
-    check()
-    singly = online(**KINDS[kind])
-    assert in_batches(singly, X, y, range(401)) == decided
-    assert fingerprint(singly) == fingerprint(whole)
+def row_by_row(rows, y, weight, **options):
+    """Each row is predicted under an id, and its label comes at once."""
+    clf, decided = online(**options), []
+    for i in range(len(y)):
+        w = None if weight is None else weight[i : i + 1]
+        decided.extend(clf.predict(rows[i : i + 1], ids=[i]))
+        clf.learn([i], y[i : i + 1], sample_weight=w)
+    return clf, decided
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "own", "own, scores"])
-def test_weighted_rows_in_batches(kind):
-    X, y = stream(seed=3)
-    options = {**KINDS, **OWN}[kind]
-    weight = np.random.default_rng(0).random(400) + 0.05
-    whole, parts = online(**options), online(**options)
-    decided = whole.predict_learn(X, y, sample_weight=weight).tolist()
-    assert in_batches(parts, X, y, [0, 1, 2, 7, 90, 300, 400], weight) == decided
-    assert numbers(parts) == numbers(whole)
+def looked_at(clf):
+    larger = X[:50] * 1e3  # larger than any that was learnt
+    clf.predict(larger)
+    clf.decision_distribution(larger)
+    clf.evaluate(larger, Y[:50])
+    assert clf.goal_report_ == clf.goal_report_
+    return clf
+
+
+STREAMS = [*product(KINDS, FORMS, [False, True])]
+OF_OTHERS = [
+    ("own", "dense", True),
+    ("own, scores", "sparse", False),
+    ("own, fofo", "dense", False),
+]
 
 
 @pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:.learner.. GaussianNB scored:UserWarning")
-@pytest.mark.parametrize("kind", OWN)
-def test_cuts_of_a_learner_of_your_own(kind):
-    X, y = stream()
-    whole, parts = online(**OWN[kind]), online(**OWN[kind])
-    decided = whole.predict_learn(X, y).tolist()
-    assert in_batches(parts, X, y, [0, 1, 2, 30, 31, 200, 400]) == decided
-    assert fingerprint(parts) == fingerprint(whole)
+@over(("kind", "form", "weighted"), STREAMS, every=7)
+def test_a_stream_is_the_same_however_it_comes(kind, form, weighted, tmp_path):
+    options, n = (KINDS | OWN)[kind], N if kind in KINDS else 80
+    rows, y, rng = FORMS[form](X[:n]), Y[:n], np.random.default_rng(0)
+    weight = rng.random(n) + 0.05 if weighted else None
+    whole, decided = taken(rows, y, weight, (0, n), **options)
+    assert 0 < sum(decided) < n
+    cuts = [0, 1, 2, *np.sort(rng.choice(np.arange(3, n), 4, replace=False)), n]
+
+    def restarted(clf):
+        return COPIES[str(rng.choice(list(COPIES)))](clf, tmp_path)
+
+    # Rows of weight zero leave no trace, not even of their scale.
+    places, ones = np.sort(rng.choice(n, 30)), np.ones(n) if weight is None else weight
+    more = FORMS[form](np.insert(X[:n], places, X[:30] * 1e6, axis=0))
+    there, labels = np.insert(ones, places, 0.0), np.insert(y, places, 1)
+    absent, said = taken(more, labels, there, (0, 7, n + 30), **options)
+    ways = {
+        "in batches": taken(rows, y, weight, cuts, **options),
+        "one at a time": taken(rows, y, weight, range(n + 1), **options),
+        "weights of one": taken(rows, y, ones, (0, n), **options),
+        "weight zero": (absent, [d for d, w in zip(said, there, strict=True) if w]),
+        "restarts": taken(rows, y, weight, cuts, restarted, **options),
+        "looked at": taken(rows, y, weight, cuts, looked_at, **options),
+        "ids": row_by_row(rows, y, weight, **options),
+    }
+    for way, (clf, same) in ways.items():
+        assert same == decided, way
+        assert numbers(clf) == numbers(whole), way
+        assert clf.goal_report_ == whole.goal_report_, way
 
 
-@pytest.mark.parametrize("how", ["partial_fit", "fit"])
-def test_fit_and_partial_fit_go_through_the_same_rows(how):
-    X, y = stream()
-    one, two = online(), online()
-    one.predict_learn(X, y)
-    if how == "fit":
-        two.partial_fit(X[:50] * 3, y[:50])
-        two.predict(X[:1], ids=["a"])
-    getattr(two, how)(X, y)
-    assert fingerprint(two) == fingerprint(one)
+@over("kind", KINDS)
+def test_sparse_and_narrow_rows_are_the_same_to_rounding(kind):
+    narrow, new = X.astype(np.float32), X[:50] * 3
+    for one, two in ((CSR, X), (narrow, narrow.astype(float))):
+        (found, same), (wanted, decided) = (taken(rows, **KINDS[kind]) for rows in (one, two))
+        assert same == decided
+        assert found.threshold_ == pytest.approx(wanted.threshold_, abs=1e-12)
+        p = found.predict_proba(type(one)(new) if one is CSR else new)
+        np.testing.assert_allclose(p, wanted.predict_proba(new), atol=1e-12)
+
+
+# ---------------------------------------------------------------------- forms of rows
+def of_parts(data, indices, indptr):
+    return sparse.csr_matrix((data, indices, indptr), shape=X.shape)
+
+
+BACKWARDS = np.lexsort((-CSR.indices, CSR.tocoo().row))
+LONG = CSR.copy()
+LONG.indices, LONG.indptr = CSR.indices.astype(np.int64), CSR.indptr.astype(np.int64)
+SPARSE = {
+    "array": sparse.csr_array(X),
+    "columns": sparse.csc_matrix(X),
+    "int64 indices": LONG,
+    "unsorted": of_parts(CSR.data[BACKWARDS], CSR.indices[BACKWARDS], CSR.indptr),
+    "duplicates": of_parts(np.repeat(CSR.data / 2, 2), np.repeat(CSR.indices, 2), CSR.indptr * 2),
+    "stored zeros": of_parts(X.ravel(), np.tile(np.arange(5), N), np.arange(0, 5 * N + 1, 5)),
+}
+
+
+@over("kind", ["sketch nag", "sgd", "adagrad", "nag tracking"])
+@over("form", SPARSE)
+def test_forms_of_sparse_rows(form, kind):
+    (wanted, decided), before = taken(CSR, **KINDS[kind]), SPARSE[form].copy()
+    found, same = taken(SPARSE[form], **KINDS[kind])
+    assert same == decided
+    assert numbers(found) == numbers(wanted)
+    for name in ("data", "indices", "indptr"):  # what users pass stays as it was
+        np.testing.assert_array_equal(getattr(SPARSE[form], name), getattr(before, name))
+
+
+WHOLE_NUMBERS = np.clip(np.round(X), 0, 100)
+NAMES = list("abcde")
+
+
+@over(
+    ("form", "rows"),
+    [
+        (np.asfortranarray, X),
+        (lambda rows: np.repeat(rows, 2, axis=0)[::2], X),
+        (lambda rows: np.ascontiguousarray(rows[::-1])[::-1], X),
+        (lambda rows: rows.tolist(), X),
+        (lambda rows: rows.astype(object), X),
+        (lambda rows: rows.astype(">f8"), X),
+        (lambda rows: rows.astype(np.longdouble), X),
+        (lambda rows: rows.astype(int), WHOLE_NUMBERS),
+        (lambda rows: rows.astype(np.uint16), WHOLE_NUMBERS),
+        (lambda rows: rows.astype(np.float16), WHOLE_NUMBERS),
+        (lambda rows: rows.astype(bool), WHOLE_NUMBERS > 0),
+        (lambda rows: pd.DataFrame(rows, columns=NAMES), X),
+        (lambda rows: pl.DataFrame(rows, schema=NAMES), X),
+    ],
+)
+def test_forms_of_dense_rows(form, rows):
+    (wanted, decided), (found, same) = taken(rows.astype(float)), taken(form(rows))
+    assert same == decided
+    assert numbers(found) == numbers(wanted)
+    late = found.predict(form(rows[:3]), ids=["x", "y", "z"])
+    np.testing.assert_array_equal(late, wanted.predict(rows[:3].astype(float), ids=["x", "y", "z"]))
+    for clf in (found, wanted):
+        clf.learn(["z", "x"], [0, 1])
+    assert numbers(found) == numbers(wanted)
+
+
+def test_waiting_rows_are_copies():
+    one, two = online().partial_fit(X, Y), online().partial_fit(X, Y)
+    rows = X[:3].copy()
+    one.predict(rows, ids=[1, 2, 3])
+    rows[:] = 77.0  # the caller's buffer takes the next rows
+    two.predict(X[:3], ids=[1, 2, 3])
+    assert numbers(one.learn([3, 1], [1, 0])) == numbers(two.learn([3, 1], [1, 0]))
+
+
+# ---------------------------------------------------------------------- labels and classes
+@over("classes", [["a", "b"], ["b", "a"], np.array(["b", "a"])])
+def test_the_positive_class(classes):
+    wanted, decided = taken(X)
+    found, same = taken(X, np.where(Y == 1, "a", "b"), classes=classes, pos_label="a")
+    assert numbers(found) == numbers(wanted)
+    assert (found.positive_, found.classes_.tolist()) == ("a", ["a", "b"])
+    assert [int(v == "a") for v in same] == decided
+    p = found.predict_proba(X)
+    np.testing.assert_array_equal(p, wanted.predict_proba(X)[:, ::-1])
+    np.testing.assert_array_equal(found.predict(X) == "a", p[:, 0] >= found.threshold_)
+    np.testing.assert_array_equal(found.decision_distribution(X)[:, 0], found.predict(X) == "a")
+    assert found.goal_report_.counts.positive == "a"
+
+
+def test_classes_may_be_declared_in_the_first_call_or_come_with_it():
+    one = online(classes=None).partial_fit(X[:20], Y[:20] * 0, classes=[1, 0])
+    two = online().partial_fit(X[:20], Y[:20] * 0)
+    assert numbers(one) == numbers(two)
+    one.partial_fit(X, Y, classes=[0, 1])
+    assert numbers(one) == numbers(two.partial_fit(X, Y))
+    assert numbers(taken(X, 2 * Y - 1, classes=None)[0]) == numbers(taken(X)[0])
+
+
+def test_fit_begins_anew():
+    again = online().partial_fit(X[:50] * 3, Y[:50])
+    again.predict(X[:1], ids=["a"])
+    assert fingerprint(again.fit(X, Y)) == fingerprint(taken(X)[0])
 
 
 # ---------------------------------------------------------------------- weights
-@over("form", FORMS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_row_of_weight_zero_leaves_no_trace(kind, form):
-    X, y = stream()
-    rng = np.random.default_rng(1)
-    weight = rng.integers(0, 3, 400) / 2
-    X[weight == 0] *= 1e6  # a largest value must not be remembered either
-    X, keep = FORMS[form](X), np.flatnonzero(weight)
-    one, two = online(**KINDS[kind]), online(**KINDS[kind])
-    one.partial_fit(X, y, sample_weight=weight)
-    two.partial_fit(X[keep], y[keep], sample_weight=weight[keep])
-    assert numbers(one) == numbers(two)
-
-
-@pytest.mark.parametrize("kind", ["sketch nag", "own"])
-def test_rows_of_weight_zero_may_come_alone(kind):
-    X, y = stream()
-    options = {**KINDS, **OWN}[kind]
-    one, two = online(**options).partial_fit(X, y), online(**options).partial_fit(X, y)
-    one.partial_fit(X[:1] * 1e6, y[:1], sample_weight=[0.0])
-    one.predict_learn(X[:3], y[:3], sample_weight=np.zeros(3))
-    assert numbers(one) == numbers(two)
-    assert one.n_rows_seen_ == 400
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_weights_of_one_are_none(kind):
-    X, y = stream()
-    one, two = online(**KINDS[kind]), online(**KINDS[kind])
-    assert numbers(one.partial_fit(X, y)) == numbers(
-        two.partial_fit(X, y, sample_weight=np.ones(400))
-    )
-
-
-@pytest.mark.parametrize("solver", ["half", "ofo", "ofo-rb"])
+@over("solver", ["half", "ofo", "ofo-rb"])
 def test_only_relative_weights_move_the_threshold(solver):
     p = np.random.default_rng(0).beta(1, 3, 500)
     y = (np.random.default_rng(1).random(500) < p).astype(int)
     one, two = online(learner=Known(), solver=solver), online(learner=Known(), solver=solver)
     decided = one.predict_learn(p[:, None], y)
-    np.testing.assert_array_equal(
-        two.predict_learn(p[:, None], y, sample_weight=np.full(500, 4.0)), decided
-    )
+    heavy = two.predict_learn(p[:, None], y, sample_weight=np.full(500, 4.0))
+    np.testing.assert_array_equal(heavy, decided)
     assert one.threshold_ == two.threshold_
 
 
-# ---------------------------------------------------------------------- predictions
-@pytest.mark.parametrize(("kind", "form"), thinned(list(product(KINDS, FORMS)), 3))
-def test_predictions_change_nothing(kind, form):
-    X, y = stream()
-    X = FORMS[form](X)
-    clf = online(**KINDS[kind]).partial_fit(X[:200], y[:200])
-    before = fingerprint(clf)
-    larger = X[200:] * 1e3  # larger than any that was learnt
-    clf.predict(larger)
-    clf.predict_proba(larger)
-    clf.decision_distribution(larger)
-    clf.evaluate(larger, y[200:])
-    clf.score(larger, y[200:])
-    assert clf.goal_report_ == clf.goal_report_
-    assert fingerprint(clf) == before
-    plain = online(**KINDS[kind])
-    assert numbers(plain.partial_fit(X, y)) == numbers(clf.partial_fit(X[200:], y[200:]))
-
-
-@over(("kind", "form"), list(product([*KINDS, "own", "own, scores"], FORMS)), every=3)
-def test_labels_that_come_at_once(kind, form):
-    X, y = stream(150, seed=2)
-    X, options = FORMS[form](X), {**KINDS, **OWN}[kind]
-    one, two = online(**options), online(**options)
-    decided = one.predict_learn(X, y).tolist()
-    late = []
-    for i in range(150):
-        late.extend(two.predict(X[i : i + 1], ids=[i]))
-        two.learn([i], y[i : i + 1])
-    assert late == decided
+@over("kind", ["sketch nag", "own"])
+def test_rows_of_weight_zero_may_come_alone(kind):
+    one, two = (taken(X, cuts=(0, 100), **(KINDS | OWN)[kind])[0] for _ in range(2))
+    one.partial_fit(X[:1] * 1e6, Y[:1], sample_weight=[0.0])
+    one.predict_learn(X[:3], Y[:3], sample_weight=np.zeros(3))
     assert numbers(one) == numbers(two)
-    assert one.goal_report_ == two.goal_report_
+    assert one.n_rows_seen_ == 100
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_decisions_of_predict_are_those_of_the_next_row_learnt(kind):
-    X, y = stream()
-    clf = online(**KINDS[kind]).partial_fit(X[:300], y[:300])
-    for i in range(300, 400):
-        one = X[i : i + 1] * 2.0
-        said, p = clf.predict(one)[0], clf.predict_proba(one)[0, 1]
-        assert said == (p >= clf.threshold_)
-        assert clf.predict_learn(one, y[i : i + 1])[0] == said
+# ---------------------------------------------------------------------- late labels
+@over("form", [np.asarray, sparse.csr_matrix])
+@over("way", COPIES)
+def test_rows_that_wait_are_stored(way, form, tmp_path):
+    """Labels come 7 rows late, some never, in a buffer that is too small."""
+
+    def late(restart):
+        clf, rows, decided = online(buffer_size=30), form(X), []
+        for i in range(200):
+            decided.extend(clf.predict(rows[i : i + 1], ids=[f"row {i}"]))
+            if i >= 7 and i % 5:
+                clf.learn([f"row {i - 7}"], Y[i - 7 : i - 6])
+            if restart and i % 37 == 11:
+                clf = COPIES[way](clf, tmp_path)
+        return clf, decided
+
+    (whole, decided), (parts, again) = late(False), late(True)
+    assert again == decided
+    assert fingerprint(parts) == fingerprint(whole)
+    assert parts.n_waiting_ == whole.n_waiting_ > 20
+    assert parts.n_expired_ == whole.n_expired_ > 5
+    with pytest.raises(ValueError, match="were learnt already"):
+        parts.learn(["row 191"], [1])
+    before = fingerprint(whole)
+    parts.partial_fit(form(X), 1 - Y)
+    assert fingerprint(whole) == before  # a copy is its own
 
 
 def test_late_rows_count_with_the_score_and_the_decision_of_then():
-    X, y = stream(900)
-    clf = online().partial_fit(X[:300], y[:300])
-    said = clf.predict(X[300:600], ids=range(300))
-    tally = clf.engine_.state.tally[at.WEIGHT_OF_ROWS].copy()
-    clf.partial_fit(X[600:], 1 - y[600:])  # another world
+    rows, y = stream(900)
+    clf = online().partial_fit(rows[:300], y[:300])
+    late, labels = rows[300:600], y[300:600]
+    said = clf.predict(late, ids=range(300))
+    clf.partial_fit(rows[600:], 1 - y[600:])  # another world
     between = clf.engine_.state.tally[at.WEIGHT_OF_ROWS].copy()
-    assert (clf.predict(X[300:600]) != said).any()
-    clf.learn(range(299, -1, -1), y[300:600][::-1])
+    assert (clf.predict(late) != said).any()
+    clf.learn(range(299, -1, -1), labels[::-1])
     counted = clf.engine_.state.tally[at.WEIGHT_OF_ROWS] - between
-    for true in (0, 1):
-        for decided in (0, 1):
-            assert counted[true, decided] == ((y[300:600] == true) & (said == decided)).sum()
-    assert tally.sum() == 300
+    wanted = [[((labels == true) & (said == d)).sum() for d in (0, 1)] for true in (0, 1)]
+    assert counted.tolist() == wanted
 
 
-# ---------------------------------------------------------------------- scales
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("constant", [False, True])
+# ---------------------------------------------------------------------- scales and windows
+@over("form", FORMS)
+@over("constant", [False, True])
 def test_scales_of_features_do_not_matter_to_nag(constant, form):
-    X, y = stream()
     scale = 2.0 ** np.array([-20, 11, 0, 7, -3])
-    one, two = online(constant_step=constant), online(constant_step=constant)
-    decided = one.predict_learn(FORMS[form](X), y)
-    np.testing.assert_array_equal(two.predict_learn(FORMS[form](X * scale), y), decided)
+    one, decided = taken(FORMS[form](X), constant_step=constant)
+    two, same = taken(FORMS[form](X * scale), constant_step=constant)
+    assert same == decided
     assert one.threshold_ == two.threshold_
     assert one.goal_report_ == two.goal_report_
 
 
-# ---------------------------------------------------------------------- the window
 def test_after_a_window_of_new_rows_the_rule_depends_on_these_alone():
     rng = np.random.default_rng(0)
     size, past = 500, 1300

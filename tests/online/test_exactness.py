@@ -6,10 +6,11 @@ from scipy.optimize import brentq
 from scipy.special import betainc, expit
 from sklearn.linear_model import LogisticRegression
 
-from online import oracle
 from online.samples import Known, online, stream
+from oracles import online as oracle
 from setpoint.online import learners as at
 from setpoint.online.solvers import run
+from thinning import over
 
 LEARNERS = {
     "nag": {},
@@ -39,7 +40,7 @@ def grown(n, seed):
     return X, y
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@over("weighted", [False, True])
 @pytest.mark.parametrize("name", LEARNERS)
 def test_scores_updates_and_averages(name, weighted):
     X, y = grown(290, 1)
@@ -89,7 +90,7 @@ def followed(p, y, weight=None, **options):
     return decided, thresholds
 
 
-@pytest.mark.parametrize(("n", "beta"), [(44, 1.0), (1000, 1.0), (1000, 2.0), (5000, 1.0)])
+@over(("n", "beta"), [(44, 1.0), (1000, 1.0), (1000, 2.0), (2500, 1.0)])
 def test_fofo_as_printed(n, beta):
     p, y = known(n)
     decided, thresholds = followed(p, y, solver="fofo", goal=f"maximize fbeta({beta})", n=n)
@@ -98,18 +99,18 @@ def test_fofo_as_printed(n, beta):
     assert decided == slow_decided
 
 
-@pytest.mark.parametrize("beta", [1.0, 0.5])
-@pytest.mark.parametrize("solver", ["ofo", "ofo-rb"])
+@over("beta", [1.0, 0.5])
+@over("solver", ["ofo", "ofo-rb"])
 def test_ofo(solver, beta):
-    p, y = known(600)
-    weight = np.random.default_rng(1).random(600) + 0.1
+    p, y = known(400)
+    weight = np.random.default_rng(1).random(400) + 0.1
     decided, thresholds = followed(p, y, weight, solver=solver, goal=f"maximize fbeta({beta})")
     slow_decided, slow = oracle.ofo(p, y.tolist(), beta, solver == "ofo-rb", weight)
     np.testing.assert_allclose(thresholds, slow, atol=1e-12)
     assert decided == slow_decided
 
 
-@pytest.mark.parametrize("window", [None, 700])
+@over("window", [None, 700])
 def test_sketch(window):
     p, y = known(2000)
     clf = online(learner=Known(), window=window).partial_fit(p[:, None], y)
@@ -138,8 +139,8 @@ def best_threshold(beta, a=0.3, b=3.0):
     return brentq(q, 1e-9, 1.0 / (1.0 + beta**2), xtol=1e-14)
 
 
-@pytest.mark.parametrize("beta", [1.0, 2.0])
-@pytest.mark.parametrize("solver", ["fofo", "ofo", "ofo-rb", "sketch"])
+@over("beta", [1.0, 2.0])
+@over("solver", ["fofo", "ofo", "ofo-rb", "sketch"])
 def test_the_best_threshold_is_found(solver, beta):
     p, y = known(200_000, 3)
     found = through(p, y, solver=solver, goal=f"maximize fbeta({beta})").threshold_
@@ -156,7 +157,7 @@ def test_jaccard_has_the_threshold_of_f1():
 
 
 # ---------------------------------------------------------------------- calibration
-@pytest.mark.parametrize("weighted", [False, True])
+@over("weighted", [False, True])
 def test_calibration(weighted):
     rng = np.random.default_rng(4)
     z = oracle.centres()[rng.integers(150, 320, 600)]

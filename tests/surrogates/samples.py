@@ -104,8 +104,6 @@ class Smooth:
 
     psi: Any
     sample: Sample
-    true: Any = None
-    weight: Any = None
     name: str = "psi"
     sense: float = -1.0
     takes: str = "scores"
@@ -115,12 +113,5 @@ class Smooth:
     def n_rows(self):
         return self.sample.n_rows
 
-    @property
-    def kept(self):
-        return np.arange(self.n_rows)
-
     def __call__(self, scores):
         return self.psi(self.sample.on_metric.values(scores))
-
-    def take(self, index):
-        raise NotImplementedError

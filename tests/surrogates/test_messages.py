@@ -14,24 +14,21 @@ X, Y = island(200)
 G3, GY, G = two_groups(200)
 
 
-@over(
-    ("solver", "options"),
-    [
-        (AdaptiveSurrogates, {"gradient": "newton"}),
-        (AdaptiveSurrogates, {"start": "middle"}),
-        (AdaptiveSurrogates, {"max_iter": 0}),
-        (AdaptiveSurrogates, {"step": float("nan")}),
-        (AdaptiveSurrogates, {"inner_iter": 0}),
-        (AdaptiveSurrogates, {"n_perturbations": 1}),
-        (AdaptiveSurrogates, {"n_perturbations": "many"}),
-        (AdaptiveSurrogates, {"sigma": 0.0}),
-        (AdaptiveSurrogates, {"sigma": float("inf")}),
-        (AdaptiveSurrogates, {"smooth": 0}),
-        (SurrogateWeights, {"smooth": "much"}),
-        (FirstModel, {"C": -1}),
-        (FirstModel, {"epochs": 0}),
-    ],
-)
+WRONG = [
+    (AdaptiveSurrogates, {"gradient": "newton"}),
+    (AdaptiveSurrogates, {"start": "middle"}),
+    (AdaptiveSurrogates, {"max_iter": 0}),
+    (AdaptiveSurrogates, {"step": 0.0}),
+    (AdaptiveSurrogates, {"n_perturbations": 1}),
+    (AdaptiveSurrogates, {"sigma": float("inf")}),
+    (SurrogateWeights, {"inner_iter": 0}),
+    (SurrogateWeights, {"smooth": 0}),
+    (FirstModel, {"C": -1}),
+    (FirstModel, {"epochs": 0}),
+]
+
+
+@over(("solver", "options"), WRONG)
 def test_options_of_solvers(solver, options):
     with pytest.raises(ValueError, match=f"`{next(iter(options))}` is"):
         solver(**options)
@@ -100,40 +97,39 @@ def test_monotone_metrics_are_not_warned_of(goal, seed):
 
 
 # ---------------------------------------------------------------------- groups, folds, surrogates
-HALVES = [(np.arange(100, 200), np.arange(100)), (np.arange(100), np.arange(100, 200))]
+ALL, FIRST, SECOND = np.arange(200), np.arange(100), np.arange(100, 200)
 LONE = np.where((G == "b") & (GY == 1), "c", G)
 RARE = np.where((np.cumsum(GY) <= 2) & (GY == 1), "rare", G)
-EMPTY = "`cv`: a fold has no rows"
+BY_GROUP, BY_BOTH = {"surrogate_groups": "g"}, {"surrogate_groups": {"g": "a", "h": 1}}
+WITHOUT_ROWS = [
+    (BY_GROUP, LONE, r"no row.* of g = b is of class 1"),
+    (BY_BOTH, G, r"no row.* of g = a and h = 1 is of class"),
+    (BY_GROUP | {"cv": [(SECOND, FIRST), (FIRST, SECOND)]}, RARE, "in the training rows of fold 1"),
+    ({"cv": 0.0}, G, "cv as a share lies between 0 and 1"),
+    ({"cv": 1.0}, G, "cv as a share lies between 0 and 1"),
+    ({"cv": []}, G, "`cv`: a fold has no rows"),
+    ({"cv": [(ALL, [])]}, G, "`cv`: a fold has no rows"),
+    ({"cv": [([], ALL)]}, G, "`cv`: a fold has no rows"),
+]
 
 
-@over(
-    ("options", "g", "weight", "message"),
-    [
-        ({"surrogate_groups": "g"}, LONE, None, r"no row.* of g = b is of class 1"),
-        (
-            {"surrogate_groups": {"g": "a", "h": 1}},
-            G,
-            None,
-            r"no row.* of g = a and h = 1 is of class",
-        ),
-        ({"surrogate_groups": "g", "cv": HALVES}, RARE, None, "in the training rows of fold 1"),
-        ({"cv": 0.0}, G, None, "cv as a share lies between 0 and 1"),
-        ({"cv": 1.0}, G, None, "cv as a share lies between 0 and 1"),
-        ({"cv": []}, G, None, EMPTY),
-        ({"cv": [(np.arange(200), [])]}, G, None, EMPTY),
-        ({"cv": [([], np.arange(200))]}, G, None, EMPTY),
-        ({"cv": HALVES[1:]}, G, np.arange(200) < 100, EMPTY),
-    ],
-)
-def test_folds_and_groups_without_rows(options, g, weight, message):
-    weight = None if weight is None else weight.astype(float)
+@over(("options", "g", "message"), WITHOUT_ROWS)
+def test_folds_and_groups_without_rows(options, g, message):
     columns = {"g": g, "h": np.where(G == "a", 0, 1)}
     with pytest.raises(ValueError, match=message):
-        adaptive("f1", **options).fit(G3, GY, sample_weight=weight, sensitive_features=columns)
+        adaptive("f1", **options).fit(G3, GY, sensitive_features=columns)
+
+
+def test_folds_whose_rows_weigh_nothing():
+    weight = (ALL < 100) * 1.0
+    with pytest.raises(ValueError, match="`cv`: a fold has no rows of positive weight"):
+        adaptive("f1", cv=[(FIRST, SECOND)]).fit(G3, GY, sample_weight=weight)
 
 
 def test_a_validation_sample_of_other_features():
-    with pytest.raises(ValueError, match="X has 1 features, but StandardScaler is expecting 2"):
+    with pytest.raises(
+        ValueError, match="X has 1 features, but AdaptiveSurrogateClassifier is expecting 2"
+    ):
         adaptive(cv=None).fit(X, Y, validation=(X[:, :1], Y))
 
 

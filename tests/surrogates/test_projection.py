@@ -55,22 +55,6 @@ def test_targets_that_are_reached_or_lie_above():
     assert weights.tolist() == [0.0, 0.0]
 
 
-@over("kind", ["sigmoid", "hinge", "logistic"])
-def test_few_iterations_go_the_right_way(kind):
-    sample = sample_of(X, TRUE, kind)
-    for e in np.eye(2):
-        models, _ = sample.stepped(SOME, 0.2 * e, 3)
-        assert e @ (losses(sample, SOME) - losses(sample, models)) > 0.05
-
-
-@over("kind", ["hinge", "logistic"])
-def test_weighed_reaches_the_optimum(kind):
-    sample, weights = sample_of(X, TRUE, kind), np.array([0.7, 0.3])
-    found = losses(sample, sample.weighed(SOME, weights, 500))
-    wanted = least_weighted(kind, X, TRUE, weights)
-    assert wanted - 1e-7 <= weights @ found <= wanted + 2e-3
-
-
 def test_folds_move_in_step_and_judge_their_own_rows():
     halves = np.arange(80).reshape(2, 40)
     made = [
