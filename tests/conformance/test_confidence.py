@@ -187,6 +187,15 @@ def test_rows_that_certify_nothing_or_took_part_are_refused(name):
         fit_without_work(new(name), certify_on={None: (NEW[0], None)})
 
 
+@pytest.mark.parametrize("name", FAMILIES)
+def test_weights_make_no_promise(name):
+    """Rare heavy rows say nothing on most draws: a promise over them is refused."""
+    weight = np.where(np.arange(len(X)) % 100 == 3, 100.0, 1.0)
+    with pytest.raises(ValueError, match="how much a row may ever weigh is not known") as caught:
+        fit_without_work(new(name), sample_weight=weight)
+    assert not isinstance(caught.value, NotCertifiable)
+
+
 class Untouched:
     """A preprocessor that fails where it is fitted."""
 

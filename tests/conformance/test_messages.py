@@ -211,6 +211,10 @@ def deployed(message, values):
     return Refusal(message, options, lambda s: {"baseline": values(s.old)})
 
 
+NOT_TRAINED = {
+    "numbers of rows": {"goal": "maximize recall.weighted(g) subject to predicted_rate <= 0.3"},
+    "deferred": {"goal": "minimize deferral_rate subject to accuracy.decided >= 0.9"},
+}
 BESIDE = [
     (COLUMNS, column("`sensitive_features['g']` has {less} rows, {n} are expected",
                      lambda s: {"g": s.g[1:]})),
@@ -227,6 +231,10 @@ BESIDE = [
     (COLUMNS, deployed("`baseline` has {less} rows, {n} are expected", lambda old: old[1:])),
     (COLUMNS, deployed("`baseline` holds the label 2, which is not a class (known: 0, 1)",
                        lambda old: old * 2)),
+    *((OWN_ROWS, Refusal(message, given, lambda s: {"sensitive_features": {"g": s.old}}, GoalError))
+      for message, given in NOT_TRAINED.items()),
+    *((STREAMS, Refusal(message, given, error=GoalError))
+      for message, given in NOT_TRAINED.items()),
     (BUILT_IN, Refusal("unexpected keyword argument 'group'", {}, lambda s: {"group": s.g},
                        TypeError)),
     (["plug-in"], Refusal("fit got ['group']; further parameters need metadata routing",
