@@ -6,13 +6,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import f1_score, roc_auc_score
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.svm import SVC
 
 from setpoint import (
     BlackBox,
@@ -27,64 +23,57 @@ from setpoint import (
     load_model,
     save_model,
 )
-from setpoint.errors import NoFormulaError
+from setpoint.errors import InputError, InputTypeError, NoFormulaError
+from thinning import over
+
+pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
+X, CODES = make_classification(200, random_state=0)
+Y = np.array(["no", "yes"])[CODES]
+AMOUNT = np.random.default_rng(0).gamma(2.0, 50.0, 200)
+DECIDED = np.roll(Y, 1)
+LINE = LogisticRegression().fit(X, Y)
 
 
 def revenue(y_true, y_pred, amount):
     return float(amount[y_true == y_pred].sum())
 
 
-def rows(n=200, seed=0):
-    X, y = make_classification(n, random_state=seed)
-    return X, np.array(["no", "yes"])[y], np.random.default_rng(seed).gamma(2.0, 50.0, n)
+def right(y_true, y_pred):
+    return float((y_true == y_pred).mean())
 
 
-# -- evaluate ---------------------------------------------------------------------------
-def test_evaluate_calls_the_metric_on_labels():
-    _, y, amount = rows()
-    decided = np.roll(y, 1)
-    report = evaluate(BlackBox(revenue), y, decided, sensitive_features={"amount": amount})
-    assert report.objective.value == revenue(y, decided, amount)
+def above(y_true, scores):
+    """The share of rows decided right by the cut-off 0."""
+    return float(((scores >= 0.0) == (y_true == "yes")).mean())
+
+
+REVENUE, AUC = BlackBox(revenue), BlackBox(roc_auc_score, limits=(0, 1))
+
+
+# ---------------------------------------------------------------------- evaluate
+@over(
+    "columns",
+    [
+        AMOUNT,
+        {"amount": AMOUNT},
+        pd.Series(AMOUNT, name="amount"),
+        pd.DataFrame({"amount": AMOUNT, "more": Y}),
+        pl.DataFrame({"amount": AMOUNT}),
+    ],
+)
+def test_evaluate_calls_the_metric_on_labels_and_columns(columns):
+    today = np.roll(Y, 2)
+    report = evaluate(REVENUE, Y, DECIDED, sensitive_features=columns, baseline=today)
+    assert report.objective.value == revenue(Y, DECIDED, AMOUNT)
+    assert report.deployed.objective == revenue(Y, today, AMOUNT)
     assert (report.objective.rows, report.status) == (200, "evaluated")
     assert report.goal == f'maximize blackbox("{__name__}:revenue")'
 
 
-def test_evaluate_takes_a_lone_column_and_frames():
-    _, y, amount = rows()
-    decided = np.roll(y, 1)
-    wanted = revenue(y, decided, amount)
-    for given in (
-        amount,
-        pd.Series(amount, name="amount"),
-        pd.DataFrame({"amount": amount, "more": y}),
-        pl.DataFrame({"amount": amount}),
-    ):
-        report = evaluate(BlackBox(revenue), y, decided, sensitive_features=given)
-        assert report.objective.value == wanted
-
-
 def test_a_column_reaches_the_metric_with_what_is_missing():
-    y = [0, 1, 1]
     metric = BlackBox(lambda y_true, y_pred, amount: np.nansum(amount))
-    found = evaluate(metric, y, y, sensitive_features={"amount": [1.0, np.nan, 5.0]})
+    found = evaluate(metric, CODES[:3], CODES[:3], sensitive_features={"amount": [1, np.nan, 5]})
     assert found.objective.value == 6.0
-
-
-def test_evaluate_on_scores():
-    _, y, amount = rows()
-    metric = BlackBox(roc_auc_score, limits=(0, 1))
-    report = evaluate(metric, y, np.roll(y, 1), scores=amount)
-    assert report.objective.value == roc_auc_score(y, amount)
-    with pytest.raises(ValueError, match="`scores` is missing"):
-        evaluate(metric, y, y)
-    with pytest.raises(ValueError, match="`scores` is for a BlackBox that takes scores"):
-        evaluate(BlackBox(revenue), y, y, scores=amount)
-    with pytest.raises(ValueError, match="`scores` is for a BlackBox"):
-        evaluate("f1", y, y, scores=amount)
-    with pytest.raises(ValueError, match="`scores` has 5 rows, `y_pred` has 200"):
-        evaluate(metric, y, y, scores=amount[:5])
-    with pytest.raises(ValueError, match="finite"):
-        evaluate(metric, y, y, scores=np.full(200, np.nan))
 
 
 def test_weights_are_honoured_or_refused():
@@ -94,201 +83,140 @@ def test_weights_are_honoured_or_refused():
     assert report.objective.value == f1_score(y, decided, sample_weight=weight)
     assert report.objective.rows == 4
     plain = BlackBox(lambda y_true, y_pred: len(y_true))
-    with pytest.raises(ValueError, match="sample_weight"):
+    with pytest.raises(InputError, match="sample_weight"):
         evaluate(plain, y, decided, sample_weight=weight)
     zeros = evaluate(plain, y, decided, sample_weight=[1, 1, 0, 1, 1])
     assert zeros.objective.value == 4.0  # a row of weight zero does not count
     assert evaluate(plain, y, decided, sample_weight=[2.0] * 5).objective.value == 5.0
 
 
-def test_evaluate_measures_the_deployed_model():
-    _, y, amount = rows()
-    today = np.roll(y, 2)
-    report = evaluate(
-        BlackBox(revenue), y, y, sensitive_features={"amount": amount}, baseline=today
-    )
-    assert report.deployed.objective == revenue(y, today, amount)
-    assert report.deployed is not None
-
-
-def test_evaluate_says_what_is_wrong():
-    y = [0, 1, 1, 0]
-    with pytest.raises(ValueError, match=r"takes the column 'amount'.*`sensitive_features`"):
-        evaluate(BlackBox(revenue), y, y)
-    with pytest.raises(MetricError, match="returned nan"):
-        evaluate(BlackBox(lambda y_true, y_pred: np.nan), y, y)
-
-
-def test_evaluate_calls_a_metric_on_two_classes():
-    with pytest.raises(ValueError, match=r"binary classification .* 3 classes"):
-        evaluate(BlackBox(lambda y_true, y_pred: 1.0), [0, 1, 2], [0, 1, 2])
-
-
-def test_a_goal_by_name_is_not_evaluated():
+def test_evaluate_on_scores_and_what_has_no_value():
+    assert evaluate(AUC, Y, DECIDED, scores=AMOUNT).objective.value == roc_auc_score(Y, AMOUNT)
     report = evaluate('maximize blackbox("shop:revenue")', [0, 1, 1], [0, 1, 0])
     assert report.objective.value is None
     assert "no formula" in report.objective.why
 
 
-# -- scorers ----------------------------------------------------------------------------
-def test_scorer_on_predictions():
-    X, y, amount = rows()
-    clf = RidgeClassifier().fit(X, y)
-    scorer = goal_scorer(BlackBox(revenue))
-    wanted = revenue(y, clf.predict(X), amount)
-    assert scorer(clf, X, y, sensitive_features={"amount": amount}) == wanted
-    assert scorer(clf, X, y, sensitive_features=amount) == wanted
-    lower = goal_scorer(BlackBox(revenue, greater_is_better=False))
-    assert lower(clf, X, y, sensitive_features={"amount": amount}) == -wanted
-    with pytest.raises(ValueError, match=r"takes the column 'amount'"):
-        scorer(clf, X, y)
+@over(
+    "metric, more, error, message",
+    [
+        (AUC, {}, InputError, "`scores` is missing"),
+        (REVENUE, {"scores": AMOUNT}, InputError, "`scores` is for a BlackBox that takes scores"),
+        ("f1", {"scores": AMOUNT}, InputError, "`scores` is for a BlackBox"),
+        (AUC, {"scores": AMOUNT[:5]}, InputError, "`scores` has 5 rows, `y_pred` has 200"),
+        (AUC, {"scores": np.full(200, np.nan)}, InputError, "finite"),
+        (REVENUE, {}, GoalError, r"takes the column 'amount'.*`sensitive_features`"),
+        (BlackBox(lambda y_true, y_pred: np.nan), {}, MetricError, "returned nan"),
+    ],
+)
+def test_evaluate_says_what_is_wrong(metric, more, error, message):
+    with pytest.raises(error, match=message):
+        evaluate(metric, Y, DECIDED, **more)
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_scorer_finds_columns_in_X(frame):
-    X, y, amount = rows()
-    table = frame({"a": X[:, 0], "b": X[:, 1], "amount": amount})
-    clf = LogisticRegression(max_iter=1000).fit(table.to_numpy(), y)
+# ---------------------------------------------------------------------- scorers
+@over("table", [pd.DataFrame, pl.DataFrame])
+def test_a_scorer_gives_columns_from_beside_X_or_in_it(table):
+    frame = table({"a": X[:, 0], "amount": AMOUNT})
+    model = RidgeClassifier().fit(frame.to_numpy(), Y)
 
     class Named:
-        classes_ = clf.classes_
+        classes_ = model.classes_
 
-        def predict(self, table):
-            return clf.predict(table.to_numpy())
+        def predict(self, rows):
+            return model.predict(rows.to_numpy())
 
-    for scorer in (
-        goal_scorer(BlackBox(revenue)),
-        goal_scorer(BlackBox(revenue), sensitive_features="amount"),
-    ):
-        assert scorer(Named(), table, y) == revenue(y, clf.predict(table.to_numpy()), amount)
+    wanted = revenue(Y, Named().predict(frame), AMOUNT)
+    for scorer in (goal_scorer(REVENUE), goal_scorer(REVENUE, sensitive_features="amount")):
+        assert scorer(Named(), frame, Y) == wanted
+    rows = frame.to_numpy()
+    for columns in (AMOUNT, {"amount": AMOUNT}):
+        assert goal_scorer(REVENUE)(model, rows, Y, sensitive_features=columns) == wanted
+    lower = goal_scorer(BlackBox(revenue, greater_is_better=False))
+    assert lower(model, rows, Y, sensitive_features=AMOUNT) == -wanted
+    with pytest.raises(GoalError, match=r"takes the column 'amount'"):
+        goal_scorer(REVENUE)(model, rows, Y)
 
 
-def test_scorer_on_scores():
-    X, y, _ = rows()
-    scorer = goal_scorer(BlackBox(roc_auc_score))
-    logistic = LogisticRegression().fit(X, y)
-    assert scorer(logistic, X, y) == roc_auc_score(y, logistic.decision_function(X))
-
+def test_a_scorer_on_scores():
     class Probable:
-        classes_ = logistic.classes_
-        predict_proba = staticmethod(logistic.predict_proba)
+        classes_ = LINE.classes_
+        predict_proba = staticmethod(LINE.predict_proba)
 
-    assert scorer(Probable(), X, y) == scorer(logistic, X, y)
-    right = goal_scorer(BlackBox(above))  # probabilities too are cut at 0, so less one half
-    assert right(Probable(), X, y) == right(logistic, X, y) == logistic.score(X, y)
+    class Silent:
+        classes_ = LINE.classes_
+
+    scorer, cut = goal_scorer(AUC), goal_scorer(BlackBox(above))
+    assert scorer(LINE, X, Y) == roc_auc_score(Y, LINE.decision_function(X))
+    assert scorer(Probable(), X, Y) == scorer(LINE, X, Y)
+    # Probabilities too are cut at 0, so less one half.
+    assert cut(Probable(), X, Y) == cut(LINE, X, Y) == LINE.score(X, Y)
     flipped = goal_scorer(BlackBox(lambda y_true, scores: scores[0]), pos_label="no")
-    assert flipped(logistic, X, y) == -logistic.decision_function(X)[0]
+    assert flipped(LINE, X, Y) == -LINE.decision_function(X)[0]
     with pytest.raises(TypeError, match="neither decision_function nor predict_proba"):
-        scorer(_Silent(), X, y)
+        scorer(Silent(), X, Y)
+    with pytest.raises(GoalError, match=r"a scorer needs the function"):
+        goal_scorer('maximize blackbox("shop:revenue")')
 
 
-def above(y_true, scores):
-    """The share of rows decided right by the cut-off 0."""
-    return float(((scores >= 0.0) == (y_true == "yes")).mean())
+FLOOR = "maximize f1 subject to precision >= 0.9"
 
 
-def right(y_true, y_pred):
-    return float((y_true == y_pred).mean())
-
-
-@pytest.mark.parametrize(
+@over(
     "clf",
     [
-        PlugInClassifier(
-            LogisticRegression(), "maximize f1 subject to precision >= 0.9", randomized=False
-        ),
+        PlugInClassifier(LogisticRegression(), FLOOR, randomized=False),
         PlugInClassifier(LogisticRegression(), BlackBox(right)),
         RampClassifier("minimize error_rate subject to recall >= 0.8"),
     ],
-    ids=["plugin", "post-shift", "ramp"],
 )
-@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 def test_the_cut_off_is_zero_on_scores_of_our_own_classifiers(clf):
-    X, y, _ = rows()
-    clf = clf.fit(X, y)
-    wanted = right(y, clf.predict(X))
-    assert goal_scorer(BlackBox(above))(clf, X, y) == wanted
+    wanted = right(Y, clf.fit(X, Y).predict(X))
+    assert goal_scorer(BlackBox(above))(clf, X, Y) == wanted
     turned = BlackBox(lambda y_true, scores: above(y_true, -scores), takes="scores", name="turned")
-    assert goal_scorer(turned, pos_label="no")(clf, X, y) == wanted
+    assert goal_scorer(turned, pos_label="no")(clf, X, Y) == wanted
 
 
-@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
-def test_scorer_on_scores_of_a_rule_by_group_and_of_one_that_draws():
-    X, y, _ = rows(400)
-    group = np.where(np.arange(400) % 2, "a", "b")
-    table = pd.DataFrame({"x": X[:, 0], "z": X[:, 1]}).assign(g=group)
+@pytest.mark.parametrize("randomized", [True, False])
+def test_scores_of_a_rule_by_group_and_of_one_that_draws(randomized):
+    table = pd.DataFrame({"x": X[:, 0], "z": X[:, 1]}).assign(g=np.arange(200) % 2)
     goal = "maximize accuracy subject to predicted_rate.difference(g) <= 0.02"
-    for randomized in (True, False):
-        inner = make_pipeline(
-            ColumnTransformer([("x", "passthrough", ["x", "z"])]), LogisticRegression()
-        )
-        clf = PlugInClassifier(
-            inner, goal, sensitive_features="g", randomized=randomized, random_state=0
-        ).fit(table, y)
-        assert clf.rule_.randomized is randomized
-        chance = clf.decision_distribution(table)[:, 1]
-        decided = np.where(chance >= 0.5, "yes", "no")
-        assert goal_scorer(BlackBox(above))(clf, table, y) == (decided == y).mean()
+    options = {"sensitive_features": "g", "randomized": randomized, "random_state": 0}
+    clf = PlugInClassifier(LogisticRegression(), goal, **options).fit(table, Y)
+    assert clf.rule_.randomized is randomized
+    decided = np.where(clf.decision_distribution(table)[:, 1] >= 0.5, "yes", "no")
+    assert goal_scorer(BlackBox(above))(clf, table, Y) == (decided == Y).mean()
 
 
-class _Silent:
-    classes_ = np.array(["no", "yes"])
-
-
-def test_scorer_in_a_grid_search():
-    X, y, _ = rows()
-    metric = BlackBox(f1_score)
-    search = GridSearchCV(
-        SVC(), {"C": [0.1, 1.0]}, scoring=goal_scorer(metric), cv=3, error_score="raise"
-    )
-    with pytest.raises(MetricError, match="pos_label"):  # f1_score wants 1 for positive
-        search.fit(X, y)
-    search.fit(X, (y == "yes").astype(int))
-    assert 0.5 < search.best_score_ <= 1.0
-
-
-def test_scorer_needs_the_function_and_two_classes():
-    with pytest.raises(GoalError, match=r"a scorer needs the function"):
-        goal_scorer('maximize blackbox("shop:revenue")')
-    X, y = make_classification(60, n_classes=3, n_informative=4, random_state=0)
-    clf = LogisticRegression().fit(X, y)
-    with pytest.raises(ValueError, match=r"binary classification .* 3 classes"):
-        goal_scorer(BlackBox(roc_auc_score))(clf, X, y)
-
-
-# -- what needs a formula ---------------------------------------------------------------
-def test_a_solver_that_needs_a_formula_says_who_does_not():
-    X, y, _ = rows()
+# ---------------------------------------------------------------------- what needs a formula
+def test_what_needs_a_formula_or_two_classes_says_so():
     with pytest.raises(NoFormulaError, match="AdaptiveSurrogateClassifier"):
-        RampClassifier(BlackBox(f1_score)).fit(X, y)
-
-
-def test_a_black_box_has_no_bound_to_move():
-    X, y, _ = rows()
-    evidence = Evidence.from_arrays(("no", "yes"), X[:, 0], (y == "yes").astype(int))
+        RampClassifier(BlackBox(f1_score)).fit(X, Y)
+    evidence = Evidence.from_arrays(("no", "yes"), X[:, 0], CODES)
     for vary in ("recall >= 0.5", "recall", 0, None):
         with pytest.raises(GoalError, match="no bound to move"):
             frontier(evidence, BlackBox(f1_score), vary=vary)
+    three = np.arange(200) % 3
+    model = LogisticRegression().fit(X, three)
+    for call in (
+        lambda: evaluate(BlackBox(right), three, three),
+        lambda: goal_scorer(AUC)(model, X, three),
+    ):
+        with pytest.raises(InputError, match=r"[Bb]inary classification .* 3 classes"):
+            call()
 
 
-# -- model files ------------------------------------------------------------------------
+# ---------------------------------------------------------------------- model files
 MODULE = "import numpy as np\n\ndef revenue(y_true, y_pred):\n    return 3.0\n"
 
 
-@pytest.fixture
-def shop(tmp_path, monkeypatch):
+def test_a_file_names_the_metric_and_holds_no_code(tmp_path, monkeypatch):
     (tmp_path / "setpoint_test_shop.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
-    yield "setpoint_test_shop:revenue"
-    sys.modules.pop("setpoint_test_shop", None)
-
-
-def test_a_file_names_the_metric_and_holds_no_code(shop, tmp_path):
-    metric = BlackBox(shop, limits=(0.0, float("inf")))
-    clf = PlugInClassifier(LogisticRegression(), metric)
+    metric = BlackBox("setpoint_test_shop:revenue", limits=(0.0, float("inf")))
     path = tmp_path / "model.skops"
-    save_model(clf, path)
-    sys.modules.pop("setpoint_test_shop")
+    save_model(PlugInClassifier(LogisticRegression(), metric), path)
+    monkeypatch.delitem(sys.modules, "setpoint_test_shop")
     loaded = load_model(path)
     assert "setpoint_test_shop" not in sys.modules
     assert b"return 3.0" not in path.read_bytes()
@@ -297,11 +225,11 @@ def test_a_file_names_the_metric_and_holds_no_code(shop, tmp_path):
     assert (loaded.goal.takes, loaded.goal.limits) == ("predictions", (0.0, float("inf")))
     with pytest.raises(MetricError, match="holds no code"):
         loaded.goal([0, 1], [0, 1])
-    again = tmp_path / "again.skops"
-    save_model(loaded, again)
-    assert load_model(again).goal == loaded.goal
+    save_model(loaded, path)
+    assert load_model(path).goal == loaded.goal
     loaded.set_params(goal=BlackBox(loaded.goal.name))
     assert loaded.goal([0, 1], [0, 1]) == 3.0
+    sys.modules.pop("setpoint_test_shop")
 
 
 def test_a_metric_that_no_reader_could_find_is_refused(tmp_path):
@@ -311,5 +239,6 @@ def test_a_metric_that_no_reader_could_find_is_refused(tmp_path):
     for function in (local, lambda y_true, y_pred: 1):
         for name in (None, "revenue"):
             clf = PlugInClassifier(LogisticRegression(), BlackBox(function, name=name))
-            with pytest.raises(TypeError, match=r"`goal` is .*<.*no reader of a file can find"):
+            message = r"`goal` is .*<.*no reader of a file can find"
+            with pytest.raises(InputTypeError, match=message):
                 save_model(clf, tmp_path / "model.skops")

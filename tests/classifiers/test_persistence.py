@@ -4,6 +4,7 @@ import functools
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -236,36 +237,12 @@ def test_a_partial_of_a_foreign_function_is_refused(function, path):
 
 
 # ---------------------------------------------------------------------- damage
-def outcome(path, data):
-    """The model in a file, or None where it is refused by its name."""
-    path.write_bytes(data)
-    try:
-        return load_model(path)
-    except ModelFileError as error:
-        message = str(error)
-    assert str(path) in message
-    return None
-
-
 def archive(**files):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as written:
         for name, data in files.items():
             written.writestr(name.replace("_", "."), data)
     return buffer.getvalue()
-
-
-def test_a_damaged_file_is_refused_or_changes_nothing(path):
-    content, rng = skops.io.dumps(fitted()), np.random.default_rng(0)
-    for share in np.linspace(0, 1, 60, endpoint=False):
-        assert outcome(path, content[: int(share * len(content))]) is None, share
-    for place in rng.choice(len(content), 100, replace=False):
-        data = bytearray(content)
-        data[place] ^= int(rng.integers(1, 256))
-        found = outcome(path, bytes(data))
-        if found is not None:
-            assert found.rule_ == fitted().rule_
-            np.testing.assert_array_equal(found.predict(X), fitted().predict(X))
 
 
 @over(
@@ -279,11 +256,10 @@ def test_a_damaged_file_is_refused_or_changes_nothing(path):
     ],
 )
 def test_files_that_are_not_models(data, path):
-    assert outcome(path, data) is None
-
-
-def test_no_such_file(path):
     with pytest.raises(FileNotFoundError):
+        load_model(path)
+    path.write_bytes(data)
+    with pytest.raises(ModelFileError, match=re.escape(str(path))):
         load_model(path)
 
 

@@ -14,7 +14,6 @@ from setpoint import (
     AdaptiveSurrogateClassifier,
     Confidence,
     ExactPenaltyClassifier,
-    GoalError,
     NotCertifiable,
     PlugInClassifier,
     RampClassifier,
@@ -22,7 +21,6 @@ from setpoint import (
 )
 from setpoint.classifiers import open_fit
 from setpoint.solvers import AdaptiveSurrogates
-from thinning import over
 
 GOAL = "maximize recall subject to precision >= 0.6"
 FAMILIES = {
@@ -38,7 +36,6 @@ FAMILIES = {
         solver=AdaptiveSurrogates(max_iter=2),
     ),
 }
-TRAINED = [name for name in FAMILIES if name != "plug-in"]
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::setpoint.{name}")
@@ -153,60 +150,3 @@ def test_confidence_is_a_parameter_with_parameters(name):
     assert clf.confidence == Confidence(0.8)
     assert clone(clf).get_params()["confidence__level"] == 0.8
     assert clf.set_params(confidence__strict=True).confidence == Confidence(0.8, strict=True)
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-@over("wrong", [95, 0, 1.0, -0.5, True, "high"])
-def test_what_is_not_a_confidence_is_an_error_before_any_work(name, wrong):
-    with pytest.raises(ValueError, match=r"^`confidence` is a number above 0 and below 1"):
-        fit_without_work(new(name).set_params(confidence=wrong))
-
-
-@pytest.mark.parametrize("name", TRAINED)
-@pytest.mark.parametrize("asked", [{"guarantee": "approximate"}, {"for_next": 100}])
-def test_promises_that_no_training_can_give_are_refused_before_any_work(name, asked):
-    text = next(iter(asked))
-    with pytest.raises(ValueError, match=f"^`confidence`: `{text}=.*` .*leave it out"):
-        fit_without_work(new(name, confidence=Confidence(**asked)))
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_a_goal_without_constraints_promises_nothing(name):
-    with pytest.raises(ValueError, match="`confidence` promises constraints"):
-        fit_without_work(new(name, goal="maximize f1"))
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_rows_that_certify_nothing_or_took_part_are_refused(name):
-    with pytest.raises(ValueError, match="nothing is to be certified"):
-        fit_without_work(new(name, confidence=None), certify_on=NEW)
-    both = np.concatenate([NEW[0], X[:100]]), np.concatenate([NEW[1], Y[:100]])
-    with pytest.raises(ValueError, match=r"^`certify_on`: 16\.7 % of its rows are among those"):
-        fit_without_work(new(name), certify_on=both)
-    with pytest.raises((GoalError, ValueError), match=r"`y` is None|labels"):
-        fit_without_work(new(name), certify_on={None: (NEW[0], None)})
-
-
-class Untouched:
-    """A preprocessor that fails where it is fitted."""
-
-    def fit(self, X, y):
-        raise AssertionError("there was work before the error")
-
-    def transform(self, X):
-        raise AssertionError("there was work before the error")
-
-
-class UntouchedModel(LogisticRegression):
-    """A model that fails where it is fitted."""
-
-    def fit(self, X, y, sample_weight=None):
-        raise AssertionError("there was work before the error")
-
-
-def fit_without_work(clf, **more):
-    if isinstance(clf, PlugInClassifier):
-        clf.set_params(estimator=UntouchedModel())
-    else:
-        clf.set_params(preprocessor=Untouched())
-    clf.fit(X, Y, **more)

@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
 from conformance.cases import ALL, COLUMNS, LATER, STREAMS, TRAINED, Refusal, fitted, new, rows_of
-from setpoint import GoalError, GoalSyntaxError, SearchLimits
+from setpoint import Confidence, GoalError, GoalSyntaxError, SearchLimits
 from setpoint.errors import EmptyPopulationError, InputError, InputTypeError
 from thinning import over
 
@@ -211,6 +211,10 @@ def deployed(message, values):
     return Refusal(message, options, lambda s: {"baseline": values(s.old)})
 
 
+NOT_TRAINED = {
+    "numbers of rows": {"goal": "maximize recall.weighted(g) subject to predicted_rate <= 0.3"},
+    "deferred": {"goal": "minimize deferral_rate subject to accuracy.decided >= 0.9"},
+}
 BESIDE = [
     (COLUMNS, column("`sensitive_features['g']` has {less} rows, {n} are expected",
                      lambda s: {"g": s.g[1:]})),
@@ -227,10 +231,42 @@ BESIDE = [
     (COLUMNS, deployed("`baseline` has {less} rows, {n} are expected", lambda old: old[1:])),
     (COLUMNS, deployed("`baseline` holds the label 2, which is not a class (known: 0, 1)",
                        lambda old: old * 2)),
+    *((OWN_ROWS, Refusal(message, given, lambda s: {"sensitive_features": {"g": s.old}}, GoalError))
+      for message, given in NOT_TRAINED.items()),
+    *((STREAMS, Refusal(message, given, error=GoalError))
+      for message, given in NOT_TRAINED.items()),
     (BUILT_IN, Refusal("unexpected keyword argument 'group'", {}, lambda s: {"group": s.g},
                        TypeError)),
     (["plug-in"], Refusal("fit got ['group']; further parameters need metadata routing",
                           {}, lambda s: {"group": s.g})),
+]  # fmt: skip
+
+
+# ---------------------------------------------------------------------- promises
+FLOOR = "maximize recall subject to precision >= 0.6"
+
+
+def promise(message, level=0.9, text=FLOOR, given=lambda s: {}, error=InputError):
+    return Refusal(message, {"goal": text, "confidence": level}, given, error)
+
+
+def certify_on(X, y):
+    return lambda s: {"certify_on": (X, y)}
+
+
+PROMISES = [
+    *((TRAINED, promise("`confidence` is a number above 0 and below 1", wrong))
+      for wrong in (95, 0, 1.0, True, "high")),
+    (OWN_ROWS, promise("`confidence`: `guarantee=", Confidence(guarantee="approximate"))),
+    (OWN_ROWS, promise("`confidence`: `for_next=", Confidence(for_next=100))),
+    (TRAINED, promise("`confidence` promises constraints", text="maximize f1")),
+    # Rare heavy rows say nothing on most draws.
+    (TRAINED, promise("how much a row may ever weigh is not known", given=lambda s: {
+        "sample_weight": np.where(np.arange(s.n) % 100 == 3, 100.0, 1.0)})),
+    (TRAINED, promise("nothing is to be certified", None, given=certify_on(LATER.X, LATER.y))),
+    (TRAINED, promise("labels", given=lambda s: {"certify_on": {None: (LATER.X, None)}})),
+    (TRAINED, promise("`certify_on`: 50 % of its rows are among those", given=lambda s: {
+        "certify_on": (np.concatenate([LATER.X, s.X]), np.concatenate([LATER.y, s.y]))})),
 ]  # fmt: skip
 
 
@@ -250,7 +286,7 @@ def refused_by(family):
 
 
 OWN = [([name], refusal) for family, name in FAMILIES.items() for refusal in refused_by(family)]
-TABLES = [READ, NOT_READ, OPTIONS, BESIDE, OWN]
+TABLES = [READ, NOT_READ, OPTIONS, BESIDE, PROMISES, OWN]
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -140,16 +140,6 @@ def test_decisions_and_their_distribution_agree(name):
     assert model.score(LATER.X, LATER.y) == np.mean(decided == LATER.y)
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_evaluate_says_what_predictions_do(name):
-    model = fitted(name)
-    found = model.evaluate(LATER.X, LATER.y).objective.value
-    decided = model.predict(LATER.X)
-    hits, errors = decided @ LATER.y, np.sum(decided != LATER.y)
-    wanted = errors / LATER.n if name == "ramp" else 2 * hits / (2 * hits + errors)
-    assert found == pytest.approx(wanted, abs=1e-12)
-
-
 # ---------------------------------------------------------------------- forms of X
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])

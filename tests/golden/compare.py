@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 CLOSE = 1e-9
 """Other processors may round the last bits otherwise."""
 
@@ -19,20 +17,6 @@ def differences(old, new, *, exact=False, ignored=()):
     found = []
     _walk(old, new, "", exact, frozenset(ignored), found)
     return found
-
-
-def renamed(value, names):
-    """The old record with keys, and whole words in texts, called by new names."""
-    if not names:
-        return value
-    if isinstance(value, dict):
-        return {names.get(k, k): renamed(v, names) for k, v in value.items()}
-    if isinstance(value, list):
-        return [renamed(v, names) for v in value]
-    if isinstance(value, str):
-        words = "|".join(re.escape(n) for n in sorted(names, key=len, reverse=True))
-        return re.sub(rf"(?<!\w)(?:{words})(?!\w)", lambda m: names[m[0]], value)
-    return value
 
 
 def outcome(record):

@@ -10,7 +10,7 @@ import numpy as np
 
 from golden.cases import case
 from golden.goals import Draw
-from setpoint import Dataset, evaluate, solve
+from setpoint import evaluate, solve
 
 LONGEST = 300
 """Longer lists of a report are stored by their length, ends and digest."""
@@ -90,26 +90,9 @@ def _evaluated(given, decided):
     predicted = {name: [labels[c] for c in codes] for name, codes in decided.items()}
     rows = given.rows
     options = {k: v for k, v in given.options.items() if k in ("pos_label", "classes")}
-    datasets = {
-        name: Dataset(
-            predicted[name],
-            part.y,
-            sample_weight=part.sample_weight,
-            sensitive_features=part.sensitive_features,
-            baseline=part.baseline,
-        )
-        for name, part in given.datasets.items()
-    }
-    report = evaluate(
-        given.goal,
-        rows.y,
-        predicted[None],
-        sample_weight=rows.sample_weight,
-        sensitive_features=rows.sensitive_features,
-        baseline=rows.baseline,
-        datasets=datasets or None,
-        **options,
-    )
+    datasets = {name: part.of(predicted[name]) for name, part in given.datasets.items()}
+    beside = {**rows.beside(), "datasets": datasets or None, **options}
+    report = evaluate(given.goal, rows.y, predicted[None], **beside)
     return {"report": _kept(report)}
 
 

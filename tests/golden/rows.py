@@ -24,6 +24,14 @@ class Part:
     sensitive_features: dict[str, list] | None = None
     baseline: list | None = None
 
+    def beside(self):
+        """What belongs to the rows beside scores and labels."""
+        return {k: getattr(self, k) for k in ("sample_weight", "sensitive_features", "baseline")}
+
+    def of(self, first):
+        """A data set of scores, or of decisions."""
+        return Dataset(first, self.y, **self.beside())
+
 
 @dataclass
 class Case:
@@ -40,23 +48,9 @@ class Case:
 
     def arguments(self):
         """What `solve` takes beside the goal, the scores and y."""
-        out = {
-            "sample_weight": self.rows.sample_weight,
-            "sensitive_features": self.rows.sensitive_features,
-            "baseline": self.rows.baseline,
-            **self._asked(),
-        }
+        out = {**self.rows.beside(), **self._asked()}
         if self.datasets:
-            out["datasets"] = {
-                name: Dataset(
-                    p.scores,
-                    p.y,
-                    sample_weight=p.sample_weight,
-                    sensitive_features=p.sensitive_features,
-                    baseline=p.baseline,
-                )
-                for name, p in self.datasets.items()
-            }
+            out["datasets"] = {name: p.of(p.scores) for name, p in self.datasets.items()}
         return {k: v for k, v in out.items() if v is not None or k == "decide_on"}
 
     def _asked(self):

@@ -2,7 +2,7 @@
 
     PYTHONPATH=src:tests python -m golden.store write
     PYTHONPATH=src:tests python -m golden.store compare --exact
-    PYTHONPATH=src:tests python -m golden.store compare --cases 0:100 --rename old=new
+    PYTHONPATH=src:tests python -m golden.store compare --cases 0:100
     PYTHONPATH=src:tests python -m golden.store compare --ignore why --ignore warnings
 
 A file is written anew only when behaviour changes on purpose; `compare` shows what changes.
@@ -22,11 +22,10 @@ import json
 import lzma
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 
 from golden.cases import N_CASES
-from golden.compare import differences, lines, outcome, renamed
+from golden.compare import differences, lines, outcome
 from golden.record import record
 
 FILE = Path(__file__).with_name("golden.jsonl.xz")
@@ -75,12 +74,11 @@ def _quick(number):
     raise RuntimeError(f"case {number}: no sub-seed is fast enough")
 
 
-def compared(number, old, *, exact=False, names=None, ignored=()):
+def compared(number, old, *, exact=False, ignored=()):
     """How today's record of a case differs from the stored one."""
     new = record(number, old["sub"])
     old = dict(old)
     unsteady = old.pop("unsteady", False)
-    old = renamed(old, names or {})
     if not exact and unsteady:
         old, new = outcome(old), outcome(new)
     return differences(old, new, exact=exact, ignored=ignored)
@@ -88,11 +86,10 @@ def compared(number, old, *, exact=False, names=None, ignored=()):
 
 def compare(numbers, records, options):
     """Print every case that differs; which they are."""
-    names = dict(pair.split("=", 1) for pair in options.rename)
     changed = []
     for number in numbers:
         old = records[number]
-        found = compared(number, old, exact=options.exact, names=names, ignored=options.ignore)
+        found = compared(number, old, exact=options.exact, ignored=options.ignore)
         if found:
             changed.append(number)
             print(f"case {number} ({old['kind']}), {len(found)} differences: {old['goal']}")
@@ -101,22 +98,12 @@ def compare(numbers, records, options):
     return changed
 
 
-def summary(records):
-    """Kinds, and what came of them."""
-    ends = Counter()
-    for r in records:
-        s = r["solve"]
-        ends[r["kind"], s["error"][0] if "error" in s else s["report"]["status"]] += 1
-    return "\n".join(f"{k:<11} {end:<22} {n}" for (k, end), n in sorted(ends.items()))
-
-
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("mode", choices=("write", "compare", "mark", "summary"))
+    parser.add_argument("mode", choices=("write", "compare", "mark"))
     parser.add_argument("--file", type=Path, default=FILE, help="the golden file")
     parser.add_argument("--cases", default=f"0:{N_CASES}", help="a range, as in 0:100")
     parser.add_argument("--exact", action="store_true", help="floats bit for bit")
-    parser.add_argument("--rename", action="append", default=[], metavar="OLD=NEW")
     parser.add_argument("--ignore", action="append", default=[], metavar="KEY")
     parser.add_argument("--most", type=int, default=8, help="differences shown of a case")
     parser.add_argument("--anew", action="store_true", help="write: choose sub-seeds again")
@@ -124,9 +111,6 @@ def main(argv=None):
     numbers = range(*map(int, options.cases.split(":")))
     start = time.perf_counter()
     changed = []
-    if options.mode == "summary":
-        print(summary(stored(options.file).values()))
-        return 0
     if options.mode == "write":
         fresh = options.anew or not options.file.exists()
         write(options.file, numbers, {} if fresh else stored(options.file))

@@ -16,43 +16,44 @@ from setpoint import (
     evaluate,
     solve,
 )
-from setpoint.errors import InputError
+from setpoint.errors import InputError, InputTypeError
 from setpoint.inputs import classes_of
+from thinning import over
 
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning"),
+    pytest.mark.filterwarnings("ignore::setpoint.NotMonotoneWarning"),
+]
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(240, 3))
 Y = (X[:, 0] + RNG.normal(size=240) > 0.5).astype(int)
 MODEL = LogisticRegression().fit(X[:, :2], Y)
 SCORES = X[:, 1] + X[:, 0]
-FRAME = pd.DataFrame(X, columns=list("abc")).assign(score=SCORES, old=(SCORES >= 0.3).astype(int))
+OLD = (SCORES >= 0.3).astype(int)
+FRAME = pd.DataFrame(X, columns=list("abc")).assign(score=SCORES, old=OLD)
+ROWS = FRAME[["a", "b", "c"]]
+CHURN = "maximize accuracy subject to churn <= 0.3"
+BY_SCORES = Deployed(SCORES, threshold=0.3)
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        Deployed(SCORES, threshold=0.3),
-        Deployed("score", threshold=0.3),
-        Deployed("old"),
-        Deployed((SCORES >= 0.3).astype(int)),
-    ],
-)
+@over("given", [BY_SCORES, Deployed("score", threshold=0.3), Deployed("old"), Deployed(OLD)])
 def test_all_sources_say_the_same(given):
-    codes = given.codes(classes_of(Y), FRAME, 240)
-    assert codes.tolist() == (SCORES >= 0.3).astype(int).tolist()
-
-
-def test_codes_follow_the_positive_class():
-    words = np.array(["yes", "no"])[Y]
-    flipped = classes_of(words, pos_label="no")
-    codes = Deployed(SCORES, threshold=0.3).codes(flipped, None, 240)
-    assert codes.tolist() == (SCORES >= 0.3).astype(int).tolist()
+    assert given.codes(classes_of(Y), FRAME, 240).tolist() == OLD.tolist()
+    goal = "minimize churn"
+    wanted = evaluate(goal, Y, Y, baseline=OLD).objective
+    if given.column is None:
+        flipped = classes_of(np.array(["yes", "no"])[Y], pos_label="no")
+        if given is BY_SCORES:  # which are of the positive class
+            assert given.codes(flipped, None, 240).tolist() == OLD.tolist()
+        assert evaluate(goal, Y, Y, baseline=given).objective == wanted
+        options = {"randomized": False}
+        rule = solve(CHURN, X[:, 0], Y, baseline=given, **options).rule
+        assert rule == solve(CHURN, X[:, 0], Y, baseline=OLD, **options).rule
 
 
 def test_a_model_has_scores_and_decisions():
     model = Deployed(MODEL)
-    assert model.lasts
-    assert model.scores_last
-    assert model.column is None
+    assert (model.lasts, model.scores_last, model.column) == (True, True, None)
     assert not Deployed(SCORES, threshold=0.0).lasts
     assert Deployed("score").lasts
     assert not Deployed("score").scores_last
@@ -60,40 +61,26 @@ def test_a_model_has_scores_and_decisions():
     np.testing.assert_allclose(model.scores(X[:, :2], 0), -MODEL.decision_function(X[:, :2]))
 
 
-@pytest.mark.parametrize("threshold", [np.nan, np.inf, "0.5", True])
-def test_a_threshold_is_a_finite_number(threshold):
-    with pytest.raises(ValueError, match="`threshold` is a finite number or None, got"):
-        Deployed(SCORES, threshold=threshold)
+@over(
+    "given, X, error, message",
+    [
+        (lambda: Deployed(MODEL, threshold=0.5), X, InputError, "threshold is for scores"),
+        (lambda: Deployed(MODEL), None, InputTypeError, "is a model, and there is no X"),
+        (lambda: Deployed(SCORES), None, InputError, "got continuous numbers: .* Deployed.scores"),
+        (lambda: Deployed(LogisticRegression()), X, NotFittedError, "FrozenEstimator"),
+        (lambda: Deployed(LogisticRegression()), X, InputError, "FrozenEstimator"),
+        (lambda: Deployed("scor", threshold=0.1), FRAME, InputError, "X has no column 'scor'"),
+        *(
+            (lambda t=t: Deployed(SCORES, threshold=t), X, InputError, "is a finite number or None")
+            for t in (np.nan, np.inf, "0.5", True)
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(given, X, error, message):
+    with pytest.raises(error, match=message):
+        given().codes(classes_of(Y), X, 240)
 
 
-def test_what_does_not_fit_is_refused():
-    with pytest.raises(ValueError, match="decides by itself; threshold is for scores"):
-        Deployed(MODEL, threshold=0.5)
-    classes = classes_of(Y)
-    with pytest.raises(TypeError, match="`baseline` is a model, and there is no X"):
-        Deployed(MODEL).codes(classes, None, 240)
-    with pytest.raises(ValueError, match=r"got continuous numbers: .* Deployed\(scores"):
-        Deployed(SCORES).codes(classes, None, 240)
-    with pytest.raises(NotFittedError, match="FrozenEstimator") as caught:
-        Deployed(LogisticRegression()).codes(classes, X, 240)
-    assert isinstance(caught.value, InputError)  # which the shell puts into its own words
-    with pytest.raises(ValueError, match="X has no column 'scor'"):
-        Deployed("scor", threshold=0.1).codes(classes, FRAME, 240)
-
-
-@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
-def test_solve_and_evaluate_take_scores_with_a_threshold():
-    today = Deployed(SCORES, threshold=0.3)
-    goal = "maximize accuracy subject to churn <= 0.3"
-    plain = solve(goal, X[:, 0], Y, baseline=FRAME["old"], randomized=False)
-    scored = solve(goal, X[:, 0], Y, baseline=today, randomized=False)
-    assert scored.rule == plain.rule
-    assert evaluate("minimize churn", Y, Y, baseline=today).objective == (
-        evaluate("minimize churn", Y, Y, baseline=FRAME["old"]).objective
-    )
-
-
-CHURN = "maximize accuracy subject to churn <= 0.3"
 FAMILIES = {
     "plugin": lambda **b: PlugInClassifier(LogisticRegression(), CHURN, randomized=False, **b),
     "ramp": lambda **b: RampClassifier(CHURN, baseline_score_feature=False, **b),
@@ -103,29 +90,24 @@ FAMILIES = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
-@pytest.mark.filterwarnings("ignore::setpoint.NotMonotoneWarning")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_baseline_is_given_once(family):
     """It was mixed up in silence: churn was bounded against one and measured against the other."""
-    make, rows = FAMILIES[family], FRAME[["a", "b", "c"]]
-    with pytest.raises(
-        ValueError, match="`baseline` is given twice, to the constructor and to fit"
-    ):
-        make(baseline="old").fit(FRAME, Y, baseline=FRAME["old"])
-    by_fit = make().fit(rows, Y, baseline=Deployed(SCORES, threshold=0.3))
-    by_column = make(baseline=Deployed("score", threshold=0.3))
+    make = FAMILIES[family]
+    message = "`baseline` is given twice, to the constructor and to fit"
+    with pytest.raises(InputError, match=message):
+        make(baseline="old").fit(FRAME, Y, baseline=OLD)
+    by_fit = make().fit(ROWS, Y, baseline=BY_SCORES)
+    assert make().fit(ROWS, Y, baseline=OLD).rule_ == by_fit.rule_
     if family != "plugin":  # whose model would see the column
-        by_column.fit(rows.assign(score=SCORES), Y)
+        by_column = make(baseline=Deployed("score", threshold=0.3))
+        by_column.fit(ROWS.assign(score=SCORES), Y)
         assert np.array_equal(by_column.coef_, by_fit.coef_)
         assert by_column.goal_report_.constraints == by_fit.goal_report_.constraints
-    plain = make().fit(rows, Y, baseline=FRAME["old"])
-    assert plain.rule_ == by_fit.rule_
 
 
-@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 def test_every_trained_family_compares_with_the_deployed_model():
-    clf = ExactPenaltyClassifier("f1", solver="ero").fit(X, Y, baseline=FRAME["old"])
+    clf = ExactPenaltyClassifier("f1", solver="ero").fit(X, Y, baseline=OLD)
     found = clf.goal_report_.deployed
-    assert found == clf.evaluate(X, Y, baseline=FRAME["old"]).deployed
+    assert found == clf.evaluate(X, Y, baseline=OLD).deployed
     assert found.rows == 240

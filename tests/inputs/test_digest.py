@@ -7,14 +7,15 @@ from sklearn.linear_model import LogisticRegression
 
 from setpoint import PlugInClassifier, load_model, save_model
 from setpoint.inputs import RowDigest
+from thinning import over
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(9_000, 3))
 Y = (X[:, 0] + RNG.normal(size=9_000) > 0.8).astype(int)
 
 
-@pytest.mark.parametrize("n", [300, 9_000])
-@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+@over("n", [300, 9_000])
+@over("share", [0.0, 0.5, 1.0])
 def test_the_share_of_rows_seen(n, share):
     digest = RowDigest.of(X[:n], None)
     old = int(share * 2_000)
