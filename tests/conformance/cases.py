@@ -108,17 +108,6 @@ def rows(n, seed=0):
     return SimpleNamespace(n=n, X=X, y=y, g=g, old=(X[:, 0] > 0.3).astype(int))
 
 
-class Refusal(NamedTuple):
-    """What is given in the place of good options and rows, and what the error says."""
-
-    message: str  # as it is, without a pattern
-    options: dict[str, Any] = {}  # noqa: RUF012
-    given: Callable[[Any], dict[str, Any]] = (
-        lambda s: {}
-    )  # of the rows s: s.X, s.y, s.g, s.old, s.n
-    error: type[Exception] = InputError
-
-
 LATER = rows(100, seed=1)
 """Rows to be decided, and held out."""
 
@@ -151,14 +140,3 @@ def fitted_whole(name, X, y, **weight):
         model = new(name, cv=None, surrogates="logistic")
         return model.fit(X, y, validation=(LATER.X, LATER.y), **weight)
     return new(name).fit(X, y, **weight)
-
-
-class Refusal(NamedTuple):
-    """What is given in the place of good options and rows, and what the error says."""
-
-    message: str  # as it is, without a pattern
-    options: dict[str, Any] = {}  # noqa: RUF012
-    given: Callable[[Any], dict[str, Any]] = (
-        lambda s: {}
-    )  # of the rows s: s.X, s.y, s.g, s.old, s.n
-    error: type[Exception] = InputError
