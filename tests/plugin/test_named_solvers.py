@@ -149,7 +149,7 @@ def test_the_optimum_is_certified(solver, goal, n, loss, calls):
         assert found.method == "Frank-Wolfe with line search, recombined"
 
 
-@over("solver, goal, loss, options", REAL)
+@over("solver, goal, loss, options", REAL, every=2)
 def test_real_data(solver, goal, loss, options):
     check(solver, goal, "page_blocks", loss, **options)
 
