@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 
 GOALS = [
     "f1",
@@ -73,14 +70,3 @@ def same(one, two, tol=1e-12):
     for a, b in entries:
         assert a.value == b.value or abs(a.value - b.value) <= tol, (a, b)
         assert a.satisfied == b.satisfied
-
-
-def shared_table(name, **options):
-    """X, y, groups and split of a data set of the project, where its folder is there."""
-    loader = Path(__file__).parents[2].parent / "shared" / "data" / "load.py"
-    if not loader.is_file():
-        pytest.skip("the data sets of the project lie in no folder beside it")
-    spec = importlib.util.spec_from_file_location("shared_data", loader)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.load(name, **options)

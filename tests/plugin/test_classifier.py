@@ -187,12 +187,8 @@ def test_what_draws_go_by():
         assert abs(share - by_row.decision_distribution(frame)[undecided, 1].mean()) < 0.2
 
 
-def test_a_mixture_is_evaluated_in_expectation_and_is_not_a_posterior(drawn):
-    shares = drawn.decision_distribution(X)
-    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-    assert len(np.unique(shares)) <= 6
-    np.testing.assert_array_equal(drawn.predict_proba(X), drawn.estimator_.predict_proba(X))
-    p, report = shares[:, 1], drawn.evaluate(X, Y)
+def test_a_mixture_is_evaluated_in_expectation(drawn):
+    p, report = drawn.decision_distribution(X)[:, 1], drawn.evaluate(X, Y)
     assert report.objective.value == pytest.approx(p[Y == 1].mean(), abs=1e-12)
     assert report.constraints[0].value == pytest.approx(p[Y == 1].sum() / p.sum(), abs=1e-12)
 

@@ -35,9 +35,6 @@ def plug(goal=FAIR, **options):
     return PlugInClassifier(inner, goal, **{"cv": 3, **options})
 
 
-# --- Groups
-
-
 def test_groups_by_name_or_given_to_fit():
     named = plug(sensitive_features="g").fit(X, Y)
     given = plug(decide_on=["g"]).fit(X, Y, sensitive_features=X["g"])
@@ -138,9 +135,6 @@ def test_predict_says_what_it_needs():
     assert len(str(caught.value)) < 120
 
 
-# --- Data sets
-
-
 def test_data_sets():
     goal = (
         "maximize recall subject to predicted_rate.on('new') <= 0.4 "
@@ -155,9 +149,6 @@ def test_data_sets():
     again = model.evaluate(X, Y, datasets=sets)
     assert [c.value for c in again.constraints] == pytest.approx(values, abs=1e-12)
     assert report.rule.decides_on == ()  # the goal names no column of X
-
-
-# --- Rows of frames by their index
 
 
 def test_frames_go_by_the_index_of_X():
@@ -180,9 +171,6 @@ def test_frames_go_by_the_index_of_X():
     with pytest.raises(ValueError, match=r"^`sensitive_features\['g'\]` and X have different"):
         plug().fit(rows, y, sensitive_features={"g": X["g"]})
     plug().fit(rows, Y, sensitive_features=g.to_numpy())
-
-
-# --- Thresholds on unlabelled rows
 
 
 def month(n, seed, share):

@@ -1,12 +1,13 @@
 """The paper's eight algorithms against the certified optimum."""
 
+import importlib.util
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from plugin.samples import shared_table
 from setpoint.counts import Evidence
 from setpoint.errors import ShapeError
 from setpoint.goals import Goal
@@ -26,6 +27,7 @@ from setpoint.program import algebra, link
 from setpoint.search import InfeasibleMasterError, Limits, StoppedWarning, best_mixture
 from thinning import over
 
+LOADER = Path(__file__).parents[2].parent / "shared" / "data" / "load.py"
 COVERED = "subject to abs(predicted_rate - prior).max() <= 0.02"
 COVERAGE = f"maximize h_mean {COVERED}"
 PRECISE = "subject to precision(label=2) >= 0.6"
@@ -45,7 +47,12 @@ def rows(n, N=300, seed=0):
 @cache
 def real(name):
     """The same of a table of the project."""
-    X, y, _, _ = shared_table(name, numeric=True)
+    if not LOADER.is_file():
+        pytest.skip("the data sets of the project lie in no folder beside it")
+    spec = importlib.util.spec_from_file_location("shared_data", LOADER)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    X, y, _, _ = module.load(name, numeric=True)
     X = np.asarray(X, dtype=float)[::2]
     codes = np.unique(y[::2], return_inverse=True)[1]
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -85,11 +92,11 @@ def check(solver, goal, n, loss=1e-3, **options):
 
 # --- All reach the optimum
 
-# Solver, goal, how many classes; by how much it may miss, and what it is given.
+# Solver, goal, how many classes; by how much it may miss, and what it is given. Of each kind the
+# first, which is every third, is in every run.
 REACHED = [
     *((frank_wolfe, COVERAGE, n, 1e-3, {"calls": 1000}) for n in (3, 4)),
     (frank_wolfe, f"maximize g_mean {PRECISE}", 3, 2e-3, {"calls": 1000}),
-    (frank_wolfe, "minimize error_rate subject to h_mean >= 0.6", 4, 1e-3, {"calls": 1000}),
     *((gda, "maximize h_mean", n, 1e-3, {"calls": 1000, "steps": (0.1,)}) for n in (3, 4)),
     (gda, "maximize recall.min()", 4, 1e-3, {"calls": 2000}),
     (gda, COVERAGE, 3, 1e-3, {"calls": 1200}),
@@ -99,6 +106,7 @@ REACHED = [
     (ellipsoid, f"maximize accuracy {PRECISE}", 4, 1e-3, {}),
     (ellipsoid, "maximize accuracy subject to h_mean >= 0.6", 3, 1e-3, {"calls": 250}),
     *((bisection, f"{RATIO} {COVERED}", n, 1e-3, {"calls": 1000}) for n in (3, 4)),
+    (frank_wolfe, "minimize error_rate subject to h_mean >= 0.6", 4, 1e-3, {"calls": 1000}),
 ]
 # Where a bound closes: the calls that it takes at most.
 CERTIFIED = [
@@ -129,7 +137,7 @@ WHOLE = [
 ]
 
 
-@over("solver, goal, n, loss, options", REACHED)
+@over("solver, goal, n, loss, options", REACHED, every=3)
 def test_the_optimum_is_reached(solver, goal, n, loss, options):
     found, _ = check(solver, goal, n, loss, **options)
     if solver is frank_wolfe:
@@ -149,7 +157,7 @@ def test_the_optimum_is_certified(solver, goal, n, loss, calls):
         assert found.method == "Frank-Wolfe with line search, recombined"
 
 
-@over("solver, goal, loss, options", REAL)
+@over("solver, goal, loss, options", REAL, every=2)
 def test_real_data(solver, goal, loss, options):
     check(solver, goal, "page_blocks", loss, **options)
 

@@ -75,9 +75,6 @@ def run(graph, rows):
     return session.run(None, {"X": rows})
 
 
-# --- Every decision is the same
-
-
 @over("name", MODELS, every=2)
 def test_two_classes(name):
     agrees(fitted(MODELS[name]))
@@ -140,9 +137,6 @@ def test_a_score_at_the_threshold_stays_positive_in_float32():
     for threshold in (0.3, 0.7):
         clf.rule_ = Threshold(threshold)
         assert different_rows(to_onnx(clf, rows), clf, rows).tolist() == []
-
-
-# --- Refusals
 
 
 class Own(LogisticRegression):

@@ -77,9 +77,6 @@ def best_of(space, program, X, gap=1e-8):
     return mixed
 
 
-# --- The optimum
-
-
 def exact(r, objective, constraints=lambda c: []):
     """The best mixture of decisions by x, as a program over P(decide j | x)."""
     mass = np.zeros((2, r.n_points, r.n))
@@ -172,9 +169,6 @@ def test_a_learner_that_is_not_exact():
     assert space.limits.calls <= 20
 
 
-# --- What is trained, and how often
-
-
 def test_any_kind_of_table():
     r, values = rows_of(1, 300), []
     frame = pd.DataFrame({"x": [f"v{x}" for x in r.x], "rest": r.x % 5})
@@ -228,9 +222,6 @@ def test_limits(limits, calls, words):
     assert space.limits.calls == calls
     rest = space.limits.rest()
     assert (rest.max_calls, rest.max_seconds) == ((0, None) if calls else (None, 0.0))
-
-
-# --- What is deployed
 
 
 def test_the_deployed_model_draws_among_learners_and_constants():

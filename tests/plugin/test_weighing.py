@@ -72,9 +72,6 @@ def test_folds_share_out_rows_of_each_kind(weighted):
     assert np.ptp(held, axis=0).max() <= 8 * np.median(rows.rows.weight)
 
 
-# --- What meets the constraints by labels
-
-
 def modest(seed, sharpness=2.5):
     """Posteriors that are too modest: argmax reaches recalls of which they know nothing."""
     rng = np.random.default_rng(seed)
