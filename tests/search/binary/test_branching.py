@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from search.samples import cutoffs
+from search.samples import drawn
 from setpoint import SearchLimits, solve
 from setpoint.search import (
     InfeasibleMasterError,
@@ -33,16 +33,6 @@ GOALS = (
 )
 
 
-def problem(text, seed, n=40, groups=3):
-    rng = np.random.default_rng(seed)
-    true, group = rng.integers(0, 2, n), rng.integers(0, groups, n)
-    true[: 2 * groups], group[: 2 * groups] = np.arange(2 * groups) % 2, np.arange(2 * groups) // 2
-    scores = np.round(rng.normal(size=n) + true, 2)
-    more = {"baseline": rng.integers(0, 2, n)} if "churn" in text else {}
-    weight = rng.integers(1, 4, n).astype(float) if seed % 2 else None
-    return cutoffs(text, scores, true, group.astype(str), weight=weight, **more)
-
-
 def searched(cuts, program, limits=None):
     nothing = Optimum((), np.zeros(cuts.d), -np.inf)
     master = Master(cuts)
@@ -56,7 +46,7 @@ def test_it_finds_what_all_combinations_hold(monkeypatch, text):
     monkeypatch.setattr(branching, "_TRIED", 1)
     found = 0
     for seed in range(12):
-        cuts, program = problem(text, seed)
+        cuts, program = drawn(text, seed, 3, 40)
         best = enumerate_cutoffs(cuts, program)
         try:
             one = searched(cuts, program)
@@ -77,7 +67,7 @@ def test_a_limit_leaves_an_honest_bound(monkeypatch):
     monkeypatch.setattr(branching, "_ALL_TRIED", 6)
     open_gaps = 0
     for seed in range(10):
-        cuts, program = problem(GOALS[2], seed, 60, 4)
+        cuts, program = drawn(GOALS[2], seed, 4, 60)
         best = enumerate_cutoffs(cuts, program)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from search.samples import cutoffs
+from search.samples import drawn
 from setpoint import solve
 from setpoint.search.binary import levels
 from setpoint.search.binary.deterministic import enumerate_cutoffs
@@ -34,20 +34,6 @@ GOALS = (
 )
 
 
-def problem(text, seed, groups):
-    """Rows in the order of their groups, with many equal scores, twice, or of few positives."""
-    rng = np.random.default_rng([seed, groups])
-    n = 48 if groups == 2 else 36
-    true = (rng.random(n) < rng.choice([0.2, 0.5])).astype(int)
-    group = np.sort(np.arange(n) % groups)
-    first = np.unique(group, return_index=True)[1]
-    true[first], true[first + 1] = 0, 1
-    scores = np.round(rng.normal(size=n) + true, int(rng.integers(1, 3)))
-    rows = np.repeat(np.arange(n), 1 + (rng.random(n) < 0.2))
-    weight = rng.integers(1, 4, len(rows)).astype(float) if seed % 2 else None
-    return cutoffs(text, scores[rows], true[rows], group[rows].astype(str), weight=weight)
-
-
 @over("block", [2, 256])
 @over("text", GOALS)
 @over("seeds", [range(5), range(5, 40)], every=2)
@@ -56,7 +42,7 @@ def test_the_best_of_all_combinations(monkeypatch, block, text, seeds):
     monkeypatch.setattr(levels, "_SEVERAL", (block, 1) if block > 2 else (8, 2, 1))
     for seed in seeds:
         for groups in (2, 3):
-            cuts, program = problem(text, seed, groups)
+            cuts, program = drawn(text, seed, groups, 48 if groups == 2 else 36)
             found = solve_by_levels(cuts, program, (None, 0.2, 0.9)[seed % 3])
             best = enumerate_cutoffs(cuts, program)
             assert found.status == "optimal"
@@ -78,12 +64,12 @@ def test_the_best_of_all_combinations(monkeypatch, block, text, seeds):
     ],
 )
 def test_what_couples_segments_otherwise_is_left_to_others(text):
-    assert solve_by_levels(*problem(text, 0, 3)) is None
+    assert solve_by_levels(*drawn(text, 0, 3, 36)) is None
 
 
 def test_what_two_differences_leave_open_is_left_to_others_beyond_some_boxes(monkeypatch):
     monkeypatch.setattr(levels, "_MOST", 10)
-    assert solve_by_levels(*problem(GOALS[-4], 0, 3)) is None
+    assert solve_by_levels(*drawn(GOALS[-4], 0, 3, 36)) is None
 
 
 @pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
