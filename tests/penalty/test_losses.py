@@ -1,13 +1,14 @@
 """Slopes against values, and what refreshed losses descend against the objectives they mean."""
 
 import math
+from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
 
-from penalty import oracle
-from setpoint import Goal
-from setpoint.penalty import Tradeoff
+from oracles import penalty as oracle
+from penalty.samples import goal_of, scored
 from setpoint.penalty.losses import (
     CrossEntropyLoss,
     ExactPenalty,
@@ -17,45 +18,41 @@ from setpoint.penalty.losses import (
     RefreshBatch,
     SigmoidLoss,
     sigmoid,
+    stages_of,
+    tie,
+    untied,
 )
 from setpoint.penalty.problem import best_cut
+from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows
+from setpoint.penalty.solvers import train_linear
+from setpoint.solvers import EroAdam
 from thinning import over
 
-GOALS = {**oracle.GOALS, "g-mean": "maximize g_mean subject to specificity >= 0.7"}
-LOSSES = {
+GOALS = {kind: oracle.ALL[kind] for kind in (*oracle.GOALS, "g-mean")}
+FORMS, SCALES = ("inequality", "equality"), ("paper", "code")
+BY_ROW = {
     "cross-entropy": CrossEntropyLoss,
-    "balanced": lambda goal: CrossEntropyLoss(goal, balanced=True),
+    "balanced": partial(CrossEntropyLoss, balanced=True),
     "profiled": ProfiledLoss,
     "sigmoid": SigmoidLoss,
-    "sigmoid, T = 5": lambda goal: SigmoidLoss(goal, temperature=5.0),
+    "sigmoid, T = 5": partial(SigmoidLoss, temperature=5.0),
     "lagrangian": LagrangianLoss,
-    "lagrangian, sigmoid": lambda goal: LagrangianLoss(goal, rates="sigmoid"),
+    "lagrangian, sigmoid": partial(LagrangianLoss, rates="sigmoid"),
     "ero": ExactPenalty,
-    **{
-        f"ero-adam, {r}, {s}, {g}": lambda goal, r=r, s=s, g=g: JointPenalty(goal, 0.0, 80, r, s, g)
-        for r in ("inequality", "equality")
-        for s in ("paper", "code")
-        for g in (True, False)
-    },
 }
-losses = over("name", LOSSES)
-goals = pytest.mark.parametrize("kind", GOALS)
-
-
-def rows(seed=0, n=80):
-    rng = np.random.default_rng(seed)
-    positive = rng.random(n) < 0.35
-    return 2.0 * rng.normal(size=n) + positive - 0.3, positive
-
-
-def goal_of(kind, positive, weight=None):
-    w = np.ones(len(positive)) if weight is None else weight
-    return Tradeoff(Goal.parse(GOALS[kind]), w[~positive].sum(), w[positive].sum())
+JOINT = {  # which keep something for each row
+    f"ero-adam, {how}": partial(
+        JointPenalty, n_rows=80, reformulation=how[0], scale=how[1], regularised=how[2]
+    )
+    for how in product(FORMS, SCALES, (True, False))
+}
+LOSSES = BY_ROW | JOINT
+goals, losses = over("kind", GOALS), over("name", LOSSES)
 
 
 def refreshed(name, kind, seed=0, progress=0.4):
-    z, positive = rows(seed)
-    loss = LOSSES[name](goal_of(kind, positive))
+    z, positive = scored(seed)
+    loss = LOSSES[name](goal_of(GOALS[kind], positive))
     loss.refresh(RefreshBatch(z, positive), progress)
     for _ in range(3):
         loss.advance(z, positive)
@@ -63,17 +60,11 @@ def refreshed(name, kind, seed=0, progress=0.4):
 
 
 def by_differences(f, z, h=1e-6):
-    out = np.empty(len(z))
-    for i in range(len(z)):
-        up, down = z.copy(), z.copy()
-        up[i], down[i] = z[i] + h, z[i] - h
-        out[i] = (f(up) - f(down)) / (2 * h)
-    return out
+    steps = h * np.eye(len(z))
+    return np.array([(f(z + step) - f(z - step)) / (2 * h) for step in steps])
 
 
-# -- rows -----------------------------------------------------------------------------------
-
-
+# ---------------------------------------------------------------------- rows
 @losses
 @goals
 def test_slope_is_the_derivative_of_value(name, kind):
@@ -85,9 +76,8 @@ def test_slope_is_the_derivative_of_value(name, kind):
         scale = 1.0 + np.abs(slope).max()
         smooth = np.abs(up - 2 * loss.value(z, positive) + down) < 1e-8 * scale  # no kink
         assert smooth.mean() > 0.9
-        np.testing.assert_allclose(
-            slope[smooth], ((up - down) / (2 * h))[smooth], atol=1e-6 * scale
-        )
+        found, wanted = slope[smooth], ((up - down) / (2 * h))[smooth]
+        np.testing.assert_allclose(found, wanted, atol=1e-6 * scale)
 
 
 @losses
@@ -95,27 +85,19 @@ def test_slope_is_the_derivative_of_value(name, kind):
 def test_torch_gives_the_same(name, kind):
     torch = pytest.importorskip("torch")
     loss, z, positive = refreshed(name, kind)
-    zt = torch.tensor(z, requires_grad=True)
-    pt = torch.tensor(positive)
-    value = loss.value(zt, pt)
-    np.testing.assert_allclose(value.detach().numpy(), loss.value(z, positive), atol=1e-12)
-    np.testing.assert_allclose(
-        loss.slope(zt, pt).detach().numpy(), loss.slope(z, positive), atol=1e-12
-    )
+    zt, pt = torch.tensor(z, requires_grad=True), torch.tensor(positive)
+    value, slope = loss.value(zt, pt), loss.slope(zt, pt)
+    np.testing.assert_allclose(value.detach(), loss.value(z, positive), atol=1e-12)
+    np.testing.assert_allclose(slope.detach(), loss.slope(z, positive), atol=1e-12)
     (gradient,) = torch.autograd.grad(value.sum(), zt)
-    np.testing.assert_allclose(gradient.numpy(), loss.slope(z, positive), atol=1e-10)
-
-
-@losses
-def test_some_rows_are_part_of_all(name):
-    torch = pytest.importorskip("torch")
-    loss, z, positive = refreshed(name, "FROP")
+    np.testing.assert_allclose(gradient, loss.slope(z, positive), atol=1e-10)
+    # Some rows are part of all.
     some = np.array([3, 50, 4])
-    value, slope = loss.value(z, positive)[some], loss.slope(z, positive)[some]
-    np.testing.assert_array_equal(loss.value(z[some], positive[some], some), value)
-    np.testing.assert_array_equal(loss.slope(z[some], positive[some], some), slope)
-    batch = torch.tensor(z[some]), torch.tensor(positive[some]), torch.tensor(some)
-    np.testing.assert_allclose(loss.value(*batch).numpy(), value, atol=1e-12)
+    for part, whole in ((loss.value, value), (loss.slope, slope)):
+        found = part(z[some], positive[some], some)
+        np.testing.assert_array_equal(found, part(z, positive)[some])
+        batch = torch.tensor(z[some]), torch.tensor(positive[some]), torch.tensor(some)
+        np.testing.assert_allclose(part(*batch), whole.detach()[some], atol=1e-12)
 
 
 @losses
@@ -129,10 +111,8 @@ def test_extreme_logits_lose_finitely(name, kind):
         assert np.isfinite(loss.slope(z, positive)).all()
 
 
-# -- refreshes ------------------------------------------------------------------------------
-
-
-@over("name", [name for name in LOSSES if "adam" not in name])
+# ---------------------------------------------------------------------- refreshes
+@over("name", BY_ROW)
 @goals
 def test_rows_of_one_class_change_nothing(name, kind):
     loss, z, positive = refreshed(name, kind)
@@ -144,117 +124,88 @@ def test_rows_of_one_class_change_nothing(name, kind):
     assert loss.state() == before[1]
 
 
-@over("name", [name for name in LOSSES if "adam" not in name])
+@over("name", BY_ROW)
 @goals
-def test_weight_two_is_the_row_twice(name, kind):
-    z, positive = rows(1)
-    weight = np.random.default_rng(0).integers(1, 4, len(z)).astype(float)
-    twice = np.repeat(np.arange(len(z)), weight.astype(int))
-    goal = goal_of(kind, positive, weight)
-    one, two = LOSSES[name](goal), LOSSES[name](goal)
-    one.refresh(RefreshBatch(z, positive, weight), 0.5)
-    two.refresh(RefreshBatch(z[twice], positive[twice]), 0.5)
-    np.testing.assert_allclose(one.value(z, positive), two.value(z, positive), atol=1e-9)
+def test_weights_are_rows_and_some_rows_stand_for_all(name, kind):
+    z, positive = scored(1)
+    weight = np.random.default_rng(0).integers(1, 4, len(z))
+    twice, thrice = np.repeat(np.arange(80), weight), np.repeat(np.arange(80), 3)
+    for rows, seen in (
+        (twice, RefreshBatch(z, positive, weight.astype(float))),
+        (thrice, RefreshBatch(z, positive)),
+    ):
+        goal = goal_of(GOALS[kind], positive[rows])
+        one, two = LOSSES[name](goal), LOSSES[name](goal)
+        one.refresh(seen, 0.5)
+        two.refresh(RefreshBatch(z[rows], positive[rows]), 0.5)
+        np.testing.assert_allclose(one.value(z, positive), two.value(z, positive), atol=1e-9)
 
 
-@over("name", [name for name in LOSSES if "adam" not in name])
-@goals
-def test_some_rows_may_stand_for_all(name, kind):
-    z, positive = rows(1)
-    one = LOSSES[name](goal_of(kind, np.repeat(positive, 3)))
-    two = LOSSES[name](goal_of(kind, np.repeat(positive, 3)))
-    one.refresh(RefreshBatch(z, positive), 0.5)
-    two.refresh(RefreshBatch(np.repeat(z, 3), np.repeat(positive, 3)), 0.5)
-    np.testing.assert_allclose(one.value(z, positive), two.value(z, positive), atol=1e-9)
+# ---------------------------------------------------------------------- what is descended
+def soft(z, positive):
+    """Accepted positives and negatives by sigmoids, and precision."""
+    A, B = sigmoid(z)[positive].sum(), sigmoid(z)[~positive].sum()
+    return A, B, A / (A + B)
 
 
-@pytest.mark.parametrize("name", LOSSES)
-def test_state_is_what_the_next_refresh_starts_from(name):
-    loss, z, positive = refreshed(name, "FPOR")
-    other = LOSSES[name](loss.goal)
-    other.resume(loss.state())
-    for one in (loss, other):
-        one.refresh(RefreshBatch(z + 0.1, positive), 0.8)
-    np.testing.assert_array_equal(loss.value(z, positive), other.value(z, positive))
+def descends(loss, z, positive, objective, atol=1e-9):
+    found = loss.slope(z, positive) / len(z)
+    np.testing.assert_allclose(found, by_differences(objective, z), atol=atol)
 
 
-# -- what is descended ----------------------------------------------------------------------
-
-
-def soft(z, positive, share):
-    p = share(z)
-    return p[positive].sum(), p[~positive].sum()
-
-
-def test_sigmoid_descends_minus_the_soft_f1():
-    z, positive = rows()
-    loss = SigmoidLoss(goal_of("OFBS", positive), temperature=2.0)
-    loss.refresh(RefreshBatch(z, positive), 0.0)
+def test_sigmoid_and_profiled_descend_minus_the_soft_f1():
+    z, positive = scored()
+    goal = goal_of("maximize f1", positive)
+    loss, profiled = SigmoidLoss(goal, temperature=2.0), ProfiledLoss(goal)
+    for one in (loss, profiled):
+        one.refresh(RefreshBatch(z, positive), 0.3)
 
     def minus_f1(z):
-        A, B = soft(z, positive, lambda z: sigmoid(2.0 * z))
+        A, B, _ = soft(z, positive)
         return -2 * A / (A + B + positive.sum())
 
-    expected = by_differences(minus_f1, z)
-    np.testing.assert_allclose(loss.slope(z, positive) / len(z), expected, atol=1e-9)
+    descends(loss, z, positive, lambda z: minus_f1(2.0 * z))
+    t, width = profiled.threshold, profiled.width
+    assert t == best_cut(goal, z, positive).threshold
+    descends(profiled, z, positive, lambda z: minus_f1((z - t) / width), atol=1e-8)
 
 
 @pytest.mark.parametrize("penalty", [1.0, 3.0])
 def test_sigmoid_descends_the_penalised_objective(penalty):
-    z, positive = rows()
+    z, positive = scored()
     z = z + 1.0
-    loss = SigmoidLoss(goal_of("FPOR", positive), penalty=penalty)
+    loss = SigmoidLoss(goal_of(GOALS["FPOR"], positive), penalty=penalty)
     loss.refresh(RefreshBatch(z, positive), 0.0)
 
     def objective(z):
-        A, B = soft(z, positive, sigmoid)
-        assert A / (A + B) < 0.8
-        return (-A / positive.sum() + penalty * (0.8 - A / (A + B))) / (1 + penalty)
+        A, _, precision = soft(z, positive)
+        assert precision < 0.8
+        return (-A / positive.sum() + penalty * (0.8 - precision)) / (1 + penalty)
 
-    expected = by_differences(objective, z)
-    np.testing.assert_allclose(loss.slope(z, positive) / len(z), expected, atol=1e-9)
-
-
-def test_profiled_descends_minus_the_soft_f1_round_the_threshold():
-    z, positive = rows()
-    goal = goal_of("OFBS", positive)
-    loss = ProfiledLoss(goal)
-    loss.refresh(RefreshBatch(z, positive), 0.3)
-    t, width = loss.threshold, loss.width
-    assert t == best_cut(goal, z, positive).threshold
-
-    def minus_f1(z):
-        A, B = soft(z, positive, lambda z: sigmoid((z - t) / width))
-        return -2 * A / (A + B + positive.sum())
-
-    expected = by_differences(minus_f1, z)
-    np.testing.assert_allclose(loss.slope(z, positive) / len(z), expected, atol=1e-8)
+    descends(loss, z, positive, objective)
 
 
 @pytest.mark.parametrize("kind", ["FPOR", "FROP"])
 def test_profiled_follows_the_objective_along_the_constraint(kind):
     # Where t keeps the soft constraint as it is, the objective changes as the loss says.
-    z, positive = rows(2, 300)
-    loss = ProfiledLoss(goal_of(kind, positive))
+    z, positive = scored(2, 300)
+    loss = ProfiledLoss(goal_of(GOALS[kind], positive))
     loss.refresh(RefreshBatch(z, positive), 0.0)
-    t, width, P = loss.threshold, loss.width, positive.sum()
+    t, width, h = loss.threshold, loss.width, 1e-6
 
-    def both(z, t):
-        A, B = soft(z, positive, lambda z: sigmoid((z - t) / width))
-        pair = A / P, A / (A + B)
-        return pair if kind == "FPOR" else pair[::-1]
+    def both(z, t=t):
+        A, _, precision = soft((z - t) / width, positive)
+        return np.array([A / positive.sum(), precision][:: 1 if kind == "FPOR" else -1])
 
-    h = 1e-6
-    by_t = (np.array(both(z, t + h)) - both(z, t - h)) / (2 * h)
+    by_t = (both(z, t + h) - both(z, t - h)) / (2 * h)
     mu = -by_t[0] / by_t[1]
     assert 0.0 < mu < 100.0
-    along = by_differences(lambda z: -both(z, t)[0] - mu * both(z, t)[1], z) / (1 + mu)
-    np.testing.assert_allclose(loss.slope(z, positive) / len(z), along, atol=1e-8)
+    descends(loss, z, positive, lambda z: -both(z) @ [1.0, mu] / (1 + mu), atol=1e-8)
 
 
 def test_profiled_bands_narrow_and_hold_shares_of_the_positives():
-    z, positive = rows(0, 80)
-    loss = ProfiledLoss(goal_of("OFBS", positive))
+    z, positive = scored()
+    loss = ProfiledLoss(goal_of("maximize f1", positive))
     for progress, share in ((0.0, 1.0), (0.5, math.sqrt(0.1)), (1.0, 0.1)):
         loss.refresh(RefreshBatch(z, positive), progress)
         inside = (np.abs(z - loss.threshold) < loss.width).sum()
@@ -262,12 +213,11 @@ def test_profiled_bands_narrow_and_hold_shares_of_the_positives():
 
 
 def test_lagrangian_multipliers_follow_true_rates():
-    z, positive = rows()
+    z, positive = scored()
     z = z + 1.0
-    accepted = z >= 0
-    precision = (accepted & positive).sum() / accepted.sum()
+    precision = positive[z >= 0].mean()
     assert precision < 0.8
-    loss = LagrangianLoss(goal_of("FPOR", positive), step=0.5)
+    loss = LagrangianLoss(goal_of(GOALS["FPOR"], positive), step=0.5)
     for i in range(1, 4):
         loss.refresh(RefreshBatch(z, positive), 0.0)
         assert loss.multipliers == pytest.approx([0.5 * i * (0.8 - precision)])
@@ -277,51 +227,129 @@ def test_lagrangian_multipliers_follow_true_rates():
     assert loss.multipliers == [0.0]
 
 
-@pytest.mark.parametrize("kind", ["FPOR", "FROP", "OFBS"])
-def test_exact_penalty_is_the_least_over_all_s(kind):
-    for seed in range(5):
-        z, positive = rows(seed, 9)
-        positive[:2] = True, False
-        goal = goal_of(kind, positive)
-        loss = ExactPenalty(goal)
-        loss.refresh(RefreshBatch(z, positive), 0.5)
-        each = loss.penalty / 9
-        best = oracle.best_of_all(kind, z, positive, each, each)
-        s = z >= np.where(positive, loss.lifted.positive, loss.lifted.negative)
-        score = float(goal.score(s[positive].sum(), s[~positive].sum()))
-        assert loss.value(z, positive).mean() - score == pytest.approx(best, abs=1e-12)
-
-
-@pytest.mark.parametrize("kind", ["FPOR", "FROP", "OFBS"])
-def test_exact_penalty_descends_the_least_over_all_s(kind):
+# ---------------------------------------------------------------------- s in closed form
+@over("seed", range(5))
+@over("kind", oracle.GOALS)
+def test_exact_penalty_is_the_least_over_all_s_and_descends_it(kind, seed):
+    z, positive = scored(seed, 9)
+    goal = goal_of(GOALS[kind], positive)
+    loss = ExactPenalty(goal)
+    loss.refresh(RefreshBatch(z, positive), 0.5)
+    each = loss.penalty / 9
+    s = z >= np.where(positive, loss.lifted.positive, loss.lifted.negative)
+    score = float(goal.score(s[positive].sum(), s[~positive].sum()))
+    best = oracle.best_of_all(kind, z, positive, each, each)
+    assert loss.value(z, positive).mean() - score == pytest.approx(best, abs=1e-12)
     # Danskin: the best s stays the best in a neighbourhood, and need not be differentiated.
-    for seed in range(3):
-        z, positive = rows(seed, 40)
-        goal = goal_of(kind, positive)
-        loss = ExactPenalty(goal)
-        loss.refresh(RefreshBatch(z, positive), 0.5)
-        slope = loss.slope(z, positive) / 40
-        each = loss.penalty / 40
-
-        def least(z, positive=positive, each=each):
-            ladders = oracle.ladders(z, positive, each, each)
-            return oracle.best_of_grid(kind, *ladders)
-
-        np.testing.assert_allclose(by_differences(least, z), slope, atol=1e-6)
+    descends(
+        loss, z, positive, lambda z: oracle.best_of_all(kind, z, positive, each, each), atol=1e-6
+    )
 
 
 def test_exact_penalty_keeps_the_last_s_where_none_is_feasible():
-    z, positive = rows()
-    loss = ExactPenalty(goal_of("FPOR", positive), least=200.0)
+    z, positive = scored()
+    loss = ExactPenalty(goal_of(GOALS["FPOR"], positive), least=200.0)
     before = loss.lifted
     loss.refresh(RefreshBatch(z, positive), 0.0)
     assert loss.lifted == before
 
 
-def test_aim_takes_other_totals():
-    z, positive = rows()
-    one, two = SigmoidLoss(goal_of("FPOR", positive)), SigmoidLoss(goal_of("FPOR", ~positive), 5.0)
-    two.aim(one.goal, 0.0)
-    for loss in (one, two):
-        loss.refresh(RefreshBatch(z, positive), 0.0)
-    assert one.worth == two.worth
+# ---------------------------------------------------------------------- s by Adam
+@over("name", JOINT)
+def test_s_stays_between_zero_and_one(name):
+    z, positive = scored()
+    loss = LOSSES[name](goal_of(GOALS["FPOR"], positive))
+    rng = np.random.default_rng(1)
+    for i in range(200):
+        loss.refresh(RefreshBatch(z, positive), i / 200)
+        some = rng.choice(80, 20, replace=False)
+        loss.advance(z[some], positive[some], some)
+        z = z + 0.1 * rng.normal(size=80)
+        assert ((loss.s >= 0) & (loss.s <= 1)).all()
+    assert loss.steps.sum() == 200 * 20
+    assert loss.round == 49
+
+
+@over("form", FORMS)
+@over("scale", SCALES)
+def test_the_forms_penalise_what_the_paper_does(form, scale):
+    z, positive = scored()
+    goal = goal_of(GOALS["FPOR"], positive)
+    loss = JointPenalty(goal, 0.0, 80, form, scale, regularised=False)
+    loss.s = np.random.default_rng(0).random(80)
+    h, eta = np.abs(tie(sigmoid(z), loss.s, 0.5)), untied(sigmoid(z), loss.s, 0.5, positive)
+    penalised = eta if form == "inequality" else h
+    by_class = np.where(positive, positive.sum(), (~positive).sum())
+    each = 80.0 * penalised if scale == "paper" else penalised / by_class
+    np.testing.assert_allclose(loss.value(z, positive), each, atol=1e-12)
+    loss.s = (z > 0).astype(float)  # what the scores decide costs nothing
+    assert (loss.value(z, positive) == 0.0).all()
+    assert (loss.slope(z, positive) == 0.0).all()
+
+
+@over("form", FORMS)
+@over("scale", SCALES)
+def test_s_descends_the_penalty_function(form, scale):
+    # The first step of Adam is the sign of the gradient, here by differences.
+    z, positive = scored()
+    goal = goal_of(GOALS["FPOR"], positive)
+    loss = JointPenalty(goal, 0.0, 80, form, scale)
+    start = np.random.default_rng(0).uniform(0.2, 0.8, 80)
+    loss.s = start.copy()
+    loss.refresh(RefreshBatch(z, positive), 0.0)
+    loss.advance(z, positive)
+    moved = loss.s - start
+
+    def meant(s):
+        loss.s = s
+        A, B = s[positive].sum(), s[~positive].sum()
+        objective = -float(goal.score(A, B)) / 100.0
+        for i, (slack, _) in enumerate(goal.rows(A, B)):
+            objective += max(-(goal.slacks(A, B)[i] if scale == "code" else slack), 0.0)
+        return objective + loss.value(z, positive).mean()
+
+    gradient = by_differences(meant, start)
+    steep = np.abs(gradient) > 1e-6
+    assert steep.mean() > 0.5
+    np.testing.assert_allclose(moved[steep], -0.1 * np.sign(gradient[steep]), atol=1e-4)
+
+
+def test_multipliers_of_the_code_grow_while_violated():
+    z, positive = scored()
+    loss = JointPenalty(goal_of(GOALS["FPOR"], positive), 0.0, 80, scale="code")
+    loss.refresh(RefreshBatch(z, positive), 0.0)
+    assert (loss.multipliers == 1.0).all()
+    violated = untied(sigmoid(z), loss.s, 0.5, positive) > 0
+    for progress in (1 / 50, 1 / 50 + 0.001):  # of the same round
+        loss.refresh(RefreshBatch(z, positive), progress)
+        np.testing.assert_allclose(loss.multipliers, np.where(violated, 1.3, 1 / 1.3))
+
+
+@over("form", FORMS)
+@over("scale", SCALES)
+def test_weight_two_is_the_row_twice(form, scale):
+    z, positive = scored()
+    weight = np.random.default_rng(0).integers(1, 4, 80)
+    twice = np.repeat(np.arange(80), weight)
+    goal = goal_of(GOALS["FPOR"], positive[twice])
+    one, two = (JointPenalty(goal, 0.0, n, form, scale) for n in (80, len(twice)))
+    for i in range(50):
+        one.refresh(RefreshBatch(z, positive, weight.astype(float)), i / 50)
+        two.refresh(RefreshBatch(z[twice], positive[twice]), i / 50)
+        one.advance(z, positive)
+        two.advance(z[twice], positive[twice])
+    np.testing.assert_allclose(one.s[twice], two.s, atol=1e-9)
+    assert 0 < one.s.sum() < 80
+
+
+@over("form", FORMS)
+@over("scale", SCALES)
+def test_a_separable_problem_is_solved(form, scale):
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    positive = X[:, 0] + X[:, 1] > 1.0
+    X[positive] += 0.3
+    goal, rows = goal_of(GOALS["FPOR"], positive), TrainingRows(X, positive)
+    pool = Pool(goal, rows, 0.0)
+    stage = stages_of(EroAdam(reformulation=form, penalty_scale=scale))[-1]  # from zero
+    train_linear(TrainingPlan(goal, (stage,), rows, 0.0, pool), polished=False)
+    assert pool.champion.cut[3:] == (1.0, 0.0)

@@ -1,11 +1,9 @@
 """Slow references in plain Python and NumPy: every s, every pair, every cut-off, counted."""
 
-from __future__ import annotations
-
 import math
+from itertools import product
 
 import numpy as np
-from sklearn.metrics import precision_score, recall_score
 
 GOALS = {
     "FPOR": "maximize recall subject to precision >= 0.8",
@@ -18,6 +16,7 @@ OTHERS = {
     "two bounds": "maximize accuracy subject to recall >= 0.5 and precision >= 0.6",
     "jaccard": "maximize jaccard subject to negative_predictive_value >= 0.85",
 }
+ALL = {**GOALS, **OTHERS}
 _NEAR = 1e-9
 
 
@@ -45,11 +44,9 @@ def reached(kind, A, B, P, N):
     return over(A, B + P), max(0.85 - npv, 0.0)
 
 
-# ---------------------------------------------------------------------- thresholds
-def best_threshold(kind, scores, true, weight=None, least=0.0, scale=(1.0, 1.0)):
-    """The best (violation, score, accepted rows) of all cut-offs, each counted anew."""
+def best_threshold(kind, scores, true, weight=None, least=0.0):
+    """The best (violation, score) of all cut-offs, each counted anew."""
     w = np.ones(len(true)) if weight is None else np.asarray(weight, float)
-    w = w * np.where(true == 1, scale[1], scale[0])
     P, N = math.fsum(w[true == 1]), math.fsum(w[true == 0])
     found, least = [], min(least, P + N)  # more than there is: everything is accepted
     for t in [math.inf, *np.unique(scores[w > 0])]:
@@ -57,48 +54,38 @@ def best_threshold(kind, scores, true, weight=None, least=0.0, scale=(1.0, 1.0))
         A, B = math.fsum(w[accepted & (true == 1)]), math.fsum(w[accepted & (true == 0)])
         if least - _NEAR <= A + B:
             score, violation = reached(kind, A, B, P, N)
-            violation = 0.0 if violation <= _NEAR else violation
-            found.append((violation, -score, int((accepted & (w > 0)).sum())))
-    violation, score, n = min(found)
-    return violation, -score, n
-
-
-def by_sklearn(true, accepted):
-    """Recall and precision."""
-    return recall_score(true, accepted), precision_score(true, accepted, zero_division=0)
+            found.append((0.0 if violation <= _NEAR else violation, -score))
+    violation, score = min(found)
+    return violation, -score
 
 
 # ---------------------------------------------------------------------- lifted decisions
-def softplus(x):
-    return np.logaddexp(0.0, x)
-
-
 def row_costs(scores, positive, ramp, tail):
     """What a row pays if s is 0, and if s is 1."""
     m = np.where(positive, scores, -scores)
-    keep = ramp * np.maximum(-m, 0.0) + tail * softplus(-m)
-    drop = tail * softplus(m)
+    keep = ramp * np.maximum(-m, 0.0) + tail * np.logaddexp(0.0, -m)
+    drop = tail * np.logaddexp(0.0, m)
     return np.where(positive, drop, keep), np.where(positive, keep, drop)
 
 
-def cost_of(kind, s, scores, positive, ramp, tail, weight=None, scale=(1.0, 1.0)):
-    """The cost of decisions s, and whether they meet the goal."""
-    w = np.ones(len(s)) if weight is None else weight
-    w = w * np.where(positive, scale[1], scale[0])
+def cost_of(kind, s, scores, positive, ramp, tail):
+    """The cost of decisions s, whether they meet the goal, and how many they accept."""
     no, yes = row_costs(scores, positive, ramp, tail)
-    A, B = (s * w)[positive].sum(), (s * w)[~positive].sum()
-    score, violation = reached(kind, A, B, w[positive].sum(), w[~positive].sum())
-    return float((w * np.where(s, yes, no)).sum() - score), violation <= _NEAR, A + B
+    A, B = s[positive].sum(), s[~positive].sum()
+    score, violation = reached(kind, A, B, positive.sum(), (~positive).sum())
+    return float(np.where(s, yes, no).sum() - score), violation <= _NEAR, A + B
 
 
-def best_of_all(kind, scores, positive, ramp, tail, weight=None, least=0.0):
+def best_of_all(kind, scores, positive, ramp, tail, least=0.0):
     """The least cost over every s in {0, 1}^N that meets the goal; inf where none does."""
-    n, best = len(scores), math.inf
-    for code in range(2**n):
-        s = (code >> np.arange(n)) & 1
-        cost, met, accepted = cost_of(kind, s == 1, scores, positive, ramp, tail, weight)
-        if met and accepted >= least - _NEAR:
-            best = min(best, cost)
+    s = (np.arange(2 ** len(scores))[:, None] >> np.arange(len(scores))) & 1
+    no, yes = row_costs(scores, positive, ramp, tail)
+    costs, A, B = np.where(s, yes, no).sum(axis=1), s[:, positive].sum(1), s[:, ~positive].sum(1)
+    P, N, best = positive.sum(), (~positive).sum(), math.inf
+    for a, b in product(range(P + 1), range(N + 1)):
+        score, violation = reached(kind, a, b, P, N)
+        if violation <= _NEAR and a + b >= least - _NEAR:
+            best = min(best, costs[(a == A) & (b == B)].min() - score)
     return best
 
 
@@ -122,7 +109,7 @@ def ladders(scores, positive, ramp, tail, weight=None):
         order = np.argsort(-scores[of_class], kind="stable")
         mine, d = w[of_class][order], (yes - no)[of_class][order]
         base = float((w * no)[of_class].sum())
-        out.append([0.0, *np.cumsum(mine).tolist()])
-        out.append([base, *(base + np.cumsum(mine * d)).tolist()])
+        out.append(np.append(0.0, np.cumsum(mine)))
+        out.append(np.append(base, base + np.cumsum(mine * d)))
     A, cost_A, B, cost_B = out
     return A, B, cost_A, cost_B
