@@ -90,7 +90,7 @@ def followed(p, y, weight=None, **options):
     return decided, thresholds
 
 
-@over(("n", "beta"), [(44, 1.0), (1000, 1.0), (1000, 2.0), (2500, 1.0)])
+@over(("n", "beta"), [(44, 1.0), (1000, 2.0), (1500, 1.0)])
 def test_fofo_as_printed(n, beta):
     p, y = known(n)
     decided, thresholds = followed(p, y, solver="fofo", goal=f"maximize fbeta({beta})", n=n)

@@ -92,28 +92,23 @@ def test_large_features_are_learnt_or_refused(learner, size, constant):
 
 
 @over(
-    ("rows", "y", "error", "message"),
+    ("rows", "y", "message"),
     [
-        (X[:1], [2], ValueError, "`y` holds 2; the classes are 0, 1"),
-        (X[:3], np.array([0, 1, 5]), ValueError, "`y` holds 5; the classes"),
-        (X[:2], ["a", "b"], ValueError, "`y` holds 'a', 'b'; the classes are 0, 1"),
-        (X[:1], None, ValueError, "y"),
-        (X[:2], [0, np.nan], ValueError, "`y` has 1 missing value, the first at row 1"),
-        (X[:3], np.array([0, 1]), ValueError, "`y` has 2 rows, 3 are expected"),
-        (X[:2], np.eye(2), ValueError, "y should be a 1d array"),
-        (X[:2, :3], [0, 1], ValueError, "X has 3 features, but OnlineFClassifier"),
-        (sparse.csr_matrix(X[:2, :3]), [0, 1], ValueError, "X has 3 features, but OnlineF"),
-        (X[:0], Y[:0], ValueError, "0 sample(s)"),
-        (X[0], [0], ValueError, "Expected 2D array, got 1D array instead"),
-        (3.0, [0], (ValueError, TypeError), "3.0"),
-        ([list("abcde")], [0], ValueError, "could not convert string"),
-        (X[:2] * 1j, [0, 1], ValueError, "Complex data not supported"),
+        (X[:1], [2], "`y` holds 2; the classes are 0, 1"),
+        (X[:3], np.array([0, 1, 5]), "`y` holds 5; the classes"),
+        (X[:1], None, "y should be a 1d array, got None"),
+        (X[:2], [0, np.nan], "`y` has 1 missing value, the first at row 1"),
+        (X[:3], np.array([0, 1]), "`y` has 2 rows, 3 are expected"),
+        (X[:2, :3], [0, 1], "X has 3 features, but OnlineFClassifier"),
+        (sparse.csr_matrix(X[:2, :3]), [0, 1], "X has 3 features, but OnlineF"),
+        (X[:0], Y[:0], "0 sample(s)"),
+        (X[0], [0], "Expected 2D array, got 1D array instead"),
     ],
 )
-def test_batches(rows, y, error, message):
+def test_batches(rows, y, message):
     clf = online().partial_fit(X, Y)
     calls = (lambda: clf.partial_fit(rows, y), lambda: clf.predict_learn(rows, y))
-    refused(clf, error, re.escape(message), *calls)
+    refused(clf, ValueError, re.escape(message), *calls)
 
 
 def test_weights():
@@ -181,18 +176,18 @@ def waiting():
 
 
 @over(
-    ("ids", "y", "error", "message"),
+    ("ids", "y", "message"),
     [
-        (["d", "c"], [0, 1], ValueError, "`ids`: 'c' were learnt already"),
-        (["d", "x"], [0, 1], ValueError, "`ids`: 'x' were never predicted"),
-        (["d", "d"], [0, 1], ValueError, "`ids` holds 'd' more than once"),
-        (["d", "e"], [0], ValueError, "`y` has 1 rows, 2 are expected"),
-        (["d", "e"], [0, 2], ValueError, "`y` holds 2; the classes are 0, 1"),
-        ("d", [0], ValueError, "ids should be a 1d array, got 'd'"),
+        (["d", "c"], [0, 1], "`ids`: 'c' were learnt already"),
+        (["d", "x"], [0, 1], "`ids`: 'x' were never predicted"),
+        (["d", "d"], [0, 1], "`ids` holds 'd' more than once"),
+        (["d", "e"], [0], "`y` has 1 rows, 2 are expected"),
+        (["d", "e"], [0, 2], "`y` holds 2; the classes are 0, 1"),
+        ("d", [0], "ids should be a 1d array, got 'd'"),
     ],
 )
-def test_ids_of_learn(waiting, ids, y, error, message):
-    refused(waiting, error, re.escape(message), lambda: waiting.learn(ids, y))
+def test_ids_of_learn(waiting, ids, y, message):
+    refused(waiting, ValueError, re.escape(message), lambda: waiting.learn(ids, y))
 
 
 @over(

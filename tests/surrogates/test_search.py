@@ -232,14 +232,6 @@ def test_where_sigmoids_have_no_slope_scores_shrink():
     np.testing.assert_allclose(near, far / 60.0)  # none that need not
 
 
-@over("psi", [flat, lambda u: np.ones(len(u))])
-def test_where_nothing_moves_the_search_ends(psi):
-    search = descent(psi)
-    search.run()
-    assert search.steps == []
-    assert search.metered.used < 300
-
-
 # ---------------------------------------------------------------------- the race
 def test_the_race_drops_starts():
     starts = {
@@ -284,6 +276,8 @@ def test_the_budget_is_kept_and_so_is_the_reserve(budget, reserve, psi, make):
     assert search.metered.left >= reserve
     assert search.best is not None
     assert len(search.steps) <= 30
+    if psi is flat and make is descent:  # nothing moves, and the search ends
+        assert search.steps == []
 
 
 def test_starts_that_cannot_be_paid():
