@@ -13,7 +13,7 @@ from setpoint.rules import Argmax
 from thinning import over
 
 
-def rows_of(n, n_rows=700, *, groups=3, decide_on=("g",), weighted=False, seed=0):
+def rows_of(n, n_rows=300, *, groups=3, decide_on=("g",), weighted=False, seed=0):
     """Rows of several groups with labels and posteriors; some are unlabelled."""
     rng = np.random.default_rng(seed)
     scores = rng.dirichlet(np.ones(n), n_rows)
@@ -68,8 +68,8 @@ def joint(rows, seed=5):
 @over("soft", [False, True])
 @over("weighted", [False, True])
 @over("n_blocks", [None, 1, 4])
-@pytest.mark.parametrize("groups", [1, 3])
-@pytest.mark.parametrize("n", [2, 5])
+@over("groups", [1, 3])
+@over("n", [2, 5])
 def test_features_are_those_of_the_decisions(n, groups, n_blocks, weighted, soft):
     rows = rows_of(n, groups=groups, weighted=weighted)
     rows = rows.with_posteriors() if soft else rows
@@ -89,7 +89,7 @@ def test_features_are_those_of_the_decisions(n, groups, n_blocks, weighted, soft
         np.testing.assert_allclose(rows.rows.confusion(decided).counts, counts[0])
 
 
-@pytest.mark.parametrize("decide_on", [(), ("h",)])
+@over("decide_on", [(), ("h",)])
 def test_joint_columns_credit_stratum_and_class_of_the_posterior(decide_on):
     rng = np.random.default_rng(1)
     columns = {"g": rng.integers(0, 2, 400), "h": rng.integers(0, 3, 400)}
@@ -112,7 +112,7 @@ def test_joint_columns_credit_stratum_and_class_of_the_posterior(decide_on):
     np.testing.assert_array_equal(soft.decide_tensor(G), by_rule)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@over("weighted", [False, True])
 def test_soft_marginals_look_at_no_label(weighted):
     rows = rows_of(3, weighted=weighted)
     soft = rows.with_posteriors()
@@ -123,42 +123,33 @@ def test_soft_marginals_look_at_no_label(weighted):
         np.testing.assert_allclose(found.weights[c, :3], w[own] @ rows.scores[own])
         assert (found.smallest[c] == [w[own].min()] * 3 + [np.inf]).all()
     assert (found.weights[:, 3] == 0).all()
-    unlabelled = replace(
-        rows, rows=replace(rows.rows, true=np.full(rows.n_rows, 3))
-    ).with_posteriors()
-    np.testing.assert_array_equal(unlabelled.marginals.weights, found.weights)
+    none = replace(rows, rows=replace(rows.rows, true=np.full(rows.n_rows, 3)))
+    np.testing.assert_array_equal(none.with_posteriors().marginals.weights, found.weights)
     assert not rows.credit.by_posteriors
     assert rows.marginals.weights[:, 3].sum() > 0
+    never = Evidence.from_arrays((0, 1, 2), np.array([[0.5, 0.5, 0.0]]), None).with_posteriors()
+    assert never.marginals.smallest.tolist() == [[1.0, 1.0, np.inf, np.inf]]
 
 
-def test_a_class_without_posterior_has_no_smallest_weight():
-    rows = Evidence.from_arrays((0, 1, 2), np.array([[0.5, 0.5, 0.0]]), None).with_posteriors()
-    assert rows.marginals.smallest.tolist() == [[1.0, 1.0, np.inf, np.inf]]
-
-
-@pytest.mark.parametrize(
-    ("n", "s", "n_rows"),
-    [(2, 2, 20_000), (3, 3, 1), (5, 8, 3000), (55, 55, 2000), (300, 300, 700)],
-)
-def test_a_tensor_decides_as_the_rule_does(n, s, n_rows):
+@over("n, s, n_rows", [
+    (2, 2, 20_000), (3, 3, 1), (5, 8, 3000), (9, 9, 3000), (55, 55, 2000), (300, 300, 700),
+])  # fmt: skip
+@over("tied", [False, True])
+def test_a_tensor_decides_as_the_rule_does(n, s, n_rows, tied):
     rng = np.random.default_rng(n)
-    rows = Evidence(rows_of(n, n_rows).rows, rng.random((n_rows, s)))
-    G = rng.normal(size=(len(rows.segments), s, n))
+    rows = rows_of(n, n_rows)
+    shape = len(rows.segments), s, n
+    if tied:  # exact ties go to the lowest class
+        rows, G = Evidence(rows.rows, np.ones((n_rows, s))), rng.integers(0, 2, shape).astype(float)
+    else:
+        rows, G = Evidence(rows.rows, rng.random((n_rows, s))), rng.normal(size=shape)
     expected = np.empty(n_rows, np.int64)
     for k, g in enumerate(G):
         expected[rows.rows.segment == k] = Argmax(g).decide(rows.scores[rows.rows.segment == k])
     np.testing.assert_array_equal(rows.decide_tensor(G), expected)
 
 
-def test_exact_ties_of_a_tensor_go_to_the_lowest_class():
-    rows = Evidence(rows_of(9, 3000).rows, np.ones((3000, 9)))
-    G = np.random.default_rng(0).integers(0, 2, (3, 9, 9)).astype(float)
-    expected = G.sum(axis=1).argmax(axis=1)[rows.rows.segment]
-    np.testing.assert_array_equal(rows.decide_tensor(G), expected)
-    assert (rows.decide_tensor(np.zeros((3, 9, 9))) == 0).all()
-
-
-@pytest.mark.parametrize("soft", [False, True])
+@over("soft", [False, True])
 def test_weight_two_is_the_row_twice_and_order_does_not_matter(soft):
     rows = rows_of(4)
     rng = np.random.default_rng(3)
@@ -179,53 +170,26 @@ def test_weight_two_is_the_row_twice_and_order_does_not_matter(soft):
     )
 
 
-def test_scores_that_are_class_major_already_are_not_copied():
-    rows = rows_of(3, groups=1)
-    turned = Evidence(rows.rows, np.asfortranarray(rows.scores))
-    assert np.shares_memory(turned.by_segment.scores, turned.scores)
-    assert turned.with_posteriors().by_segment is turned.by_segment
-    G = np.random.default_rng(0).normal(size=(1, 3, 3))
-    np.testing.assert_array_equal(turned.decide_tensor(G), rows.decide_tensor(G))
-    decided = rows.decide_tensor(G)
-    np.testing.assert_array_equal(
-        turned.with_posteriors().block_counts(decided), rows.with_posteriors().block_counts(decided)
-    )
-
-
-def test_rows_of_a_thousand_classes_fit():
-    n = 1000
-    rows = rows_of(n, 300, groups=10).with_posteriors()
-    diag, col = rows.block_features(np.ones((10, n)), np.zeros((10, n)))
-    assert diag.shape == col.shape == (1, 10, n)
-    assert col.sum() == 300
-    assert rows.marginals.weights.shape == (10, n + 1)
-
-
 def test_what_does_not_fit_is_refused():
     rows = rows_of(3)
-    soft = rows.with_posteriors()
-    with pytest.raises(ValueError, match="join evidence before"):
-        Evidence.concat([soft, soft])
-    for scores in (rows.scores[:, 0], rows.scores[:5], 2 * rows.scores, rows.scores * np.nan):
-        with pytest.raises(ValueError, match="needs posteriors"):
-            rows.with_posteriors(scores)
-    with pytest.raises(ValueError, match="need `joint_columns`"):
-        rows.with_posteriors(np.full((rows.n_rows, 4), 0.25))
-    pairs = np.zeros((3, 3, 2), np.int64)
-    with pytest.raises(ValueError, match="its own strata"):
-        rows.with_posteriors(rows.scores, pairs)
-    for wrong in (pairs - 1, pairs + 3):
-        with pytest.raises(ValueError, match="codes of strata"):
-            rows.with_posteriors(rows.scores, wrong)
-    with pytest.raises(ValueError, match="must be"):
-        rows.with_posteriors(rows.scores, pairs[:2])
-    ones = np.ones((3, 3))
-    with pytest.raises(ValueError, match="within"):
-        rows.block_features(ones, ones, Blocks(np.full(rows.n_rows, 2), 2))
-    with pytest.raises(ValueError, match="not those of"):
-        rows.block_features(ones, ones, Blocks(np.zeros(5, np.int64), 2))
-    with pytest.raises(ValueError, match="must be"):
-        rows.decide_tensor(np.ones((1, 3, 3)))
+    soft, pairs, ones = rows.with_posteriors(), np.zeros((3, 3, 2), np.int64), np.ones((3, 3))
+    posteriors, four = rows.with_posteriors, np.full((rows.n_rows, 4), 0.25)
+    for build, arguments, message in (
+        (Evidence.concat, [[soft, soft]], "join evidence before"),
+        *((posteriors, [scores], "needs posteriors") for scores in (
+            rows.scores[:, 0], rows.scores[:5], 2 * rows.scores, rows.scores * np.nan
+        )),
+        (posteriors, [four], "need `joint_columns`"),
+        (posteriors, [rows.scores, pairs], "its own strata"),
+        (posteriors, [rows.scores, pairs - 1], "codes of strata"),
+        (posteriors, [rows.scores, pairs + 3], "codes of strata"),
+        (posteriors, [rows.scores, pairs[:2]], "must be"),
+        (rows.block_features, [ones, ones, Blocks(np.full(rows.n_rows, 2), 2)], "within"),
+        (rows.block_features, [ones, ones, Blocks(np.zeros(5, np.int64), 2)], "not those of"),
+        (rows.decide_tensor, [np.ones((1, 3, 3))], "must be"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            build(*arguments)
     for evidence in (rows, soft):
         with pytest.raises(IndexError):
             evidence.block_counts(np.full(rows.n_rows, 3))

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from functools import reduce
+from operator import add, mul, sub, truediv
 
 import numpy as np
 import pytest
@@ -20,14 +21,9 @@ from thinning import over
 @over("number", [2, 0.5, np.float64(0.5), np.float32(0.5), np.int64(2), np.int8(2), Fraction(1, 2)])
 def test_numbers_on_either_side(number):
     x = "2" if number == 2 else "0.5"
-    assert str(recall + number) == f"recall + {x}"
-    assert str(number + recall) == f"{x} + recall"
-    assert str(recall - number) == f"recall - {x}"
-    assert str(number - recall) == f"{x} - recall"
-    assert str(recall * number) == f"recall * {x}"
-    assert str(number * recall) == f"{x} * recall"
-    assert str(recall / number) == f"recall / {x}"
-    assert str(number / recall) == f"{x} / recall"
+    for sign, of in {"+": add, "-": sub, "*": mul, "/": truediv}.items():
+        assert str(of(recall, number)) == f"recall {sign} {x}"
+        assert str(of(number, recall)) == f"{x} {sign} recall"
     assert str(recall >= number) == str(number <= recall) == f"recall >= {x}"
     assert str(recall <= number) == str(number >= recall) == f"recall <= {x}"
     assert type((recall + number).children[1].value) is float

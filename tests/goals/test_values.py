@@ -6,17 +6,7 @@ import numpy as np
 import pytest
 import sklearn.metrics as sk
 
-from goals.samples import (
-    BINARY,
-    FIVE,
-    Schema,
-    constant,
-    decisions,
-    grouped,
-    influence,
-    plain,
-    program_of,
-)
+from goals.samples import *
 from setpoint import Goal, maximize
 from setpoint.counts import Stratum
 from setpoint.goals import TABLE, VOCABULARY
@@ -110,85 +100,55 @@ def test_specificity_is_that_of_imbalanced_learn(classes):
     assert got == pytest.approx(want, abs=1e-12)
 
 
-def shares(counts):
-    c = counts[:, :-1].sum(axis=0)
-    return c / c.sum()
-
-
-def recalls(counts):
-    c = shares(counts)
-    return np.diag(c) / c.sum(axis=1)
-
-
-def divergence(p, q):
-    return float((p * np.log(p / q)).sum())
-
-
-FORMULAS = {
-    "tp": lambda c: shares(c)[1, 1],
-    "fp": lambda c: shares(c)[0, 1],
-    "fn": lambda c: shares(c)[1, 0],
-    "tn": lambda c: shares(c)[0, 0],
-    "prior": lambda c: shares(c)[1].sum(),
-    "h_mean": lambda c: 2 / (1 / recalls(c)).sum(),
-    "q_mean": lambda c: 1 - np.sqrt(((1 - recalls(c)) ** 2).mean()),
-    "min_recall": lambda c: recalls(c).min(),
-    "prior_divergence": lambda c: divergence(shares(c).sum(axis=1), shares(c).sum(axis=0)),
-    'prior_divergence({"no": 0.3, "yes": 0.7})': lambda c: divergence(
-        np.array([0.3, 0.7]), shares(c).sum(axis=0)
-    ),
-    'cost({("no", "yes"): 2, ("yes", "no"): 5, ("yes", "yes"): -1})': lambda c: (
-        2 * shares(c)[0, 1] + 5 * shares(c)[1, 0] - shares(c)[1, 1]
-    ),
-    'confusion_rate("yes", "no")': lambda c: shares(c)[1, 0],
-    "log(recall) + sqrt(precision)": lambda c: (
-        np.log(recalls(c)[1]) + np.sqrt(shares(c)[1, 1] / shares(c)[:, 1].sum())
-    ),
-    "maximum(recall, 0.5) - minimum(specificity, 0.25, tp)": lambda c: (
-        max(recalls(c)[1], 0.5) - min(recalls(c)[0], 0.25, shares(c)[1, 1])
-    ),
-    "abs(recall - 0.9) / (1 + recall)": lambda c: abs(recalls(c)[1] - 0.9) / (1 + recalls(c)[1]),
-    "recall.difference() + 2 * recall.ratio()": lambda c: (
-        np.ptp(recalls(c)) + 2 * recalls(c).min() / recalls(c).max()
-    ),
-}
+def check(wanted, schema, counts):
+    for text, want in wanted.items():
+        assert at(text, schema, counts) == pytest.approx(want, abs=1e-12), text
 
 
 @over("seed", SEEDS)
 def test_formulas(seed):
     schema, counts = case(BINARY, seed)
-    for text, formula in FORMULAS.items():
-        assert at(text, schema, counts) == pytest.approx(formula(counts), abs=1e-12), text
+    c = counts[0, :2] / counts[0, :2].sum()
+    (tn, fp), (fn, tp) = c
+    rates = np.diag(c) / c.sum(axis=1)
+    specific, recall = rates
+    true, said = c.sum(axis=1), c.sum(axis=0)
+    check({
+        "tp": tp, "fp": fp, "fn": fn, "tn": tn, "prior": true[1], "h_mean": 2 / (1 / rates).sum(),
+        "q_mean": 1 - np.sqrt(((1 - rates) ** 2).mean()), "min_recall": rates.min(),
+        "prior_divergence": (true * np.log(true / said)).sum(),
+        'prior_divergence({"no": 0.3, "yes": 0.7})':
+            0.3 * np.log(0.3 / said[0]) + 0.7 * np.log(0.7 / said[1]),
+        'cost({("no", "yes"): 2, ("yes", "no"): 5, ("yes", "yes"): -1})': 2 * fp + 5 * fn - tp,
+        'confusion_rate("yes", "no")': fn,
+        "log(recall) + sqrt(precision)": np.log(recall) + np.sqrt(tp / said[1]),
+        "maximum(recall, 0.5) - minimum(specificity, 0.25, tp)":
+            max(recall, 0.5) - min(specific, 0.25, tp),
+        "abs(recall - 0.9) / (1 + recall)": abs(recall - 0.9) / (1 + recall),
+        "recall.difference() + 2 * recall.ratio()":
+            np.ptp(rates) + 2 * rates.min() / rates.max(),
+    }, schema, counts)  # fmt: skip
 
 
 @over("seed", SEEDS)
 def test_against_the_deployed_model(seed):
     schema, counts = grouped(BINARY, seed, baseline=True)
-    b = np.array([c.baseline for c in schema.strata])
-    c = counts[:, :2]
-    total = c.sum()
-    code = np.arange(2)
-    right = code[None, :, None] == code[None, None, :]
+    b, c, code = np.array([c.baseline for c in schema.strata]), counts[:, :2], np.arange(2)
+    total, right = c.sum(), code[None, :, None] == code[None, None, :]
     was = (code[None, :] == b[:, None])[:, :, None]
     won, lost = (c * (right & ~was)).sum(), (c * (~right & was)).sum()
     moved = (c * (code[None, None, :] != b[:, None, None])).sum()
-    for text, want in {
-        "churn": moved / total,
-        "wins": won / total,
-        "losses": lost / total,
-        "win_loss_ratio": won / lost,
-        "win_change_ratio": won / moved,
+    assert won + lost <= moved + 1e-9
+    check({
+        "churn": moved / total, "wins": won / total, "losses": lost / total,
+        "win_loss_ratio": won / lost, "win_change_ratio": won / moved,
         "recall.baseline()": c[b == 1, 1].sum() / c[:, 1].sum(),
         "precision.baseline()": c[b == 1, 1].sum() / c[b == 1].sum(),
-        "accuracy.baseline()": (c * was).sum() / total,
-        "churn.baseline()": 0.0,
+        "accuracy.baseline()": (c * was).sum() / total, "churn.baseline()": 0.0,
         "win_loss_ratio.baseline()": 0.0,
         'cost({("yes", "no"): 3}).baseline()': 3 * c[b == 0, 1].sum() / total,
         "accuracy - accuracy.baseline()": (won - lost) / total,
-    }.items():
-        assert at(text, schema, counts) == pytest.approx(want, abs=1e-12), text
-    if moved:
-        assert won + lost <= moved + 1e-9
+    }, schema, counts)  # fmt: skip
 
 
 FAIR = {
@@ -216,41 +176,35 @@ def test_groups_against_fairlearn(seed):
 
 def test_groups_by_hand():
     schema, counts = grouped(BINARY, 3)
-    by_sex = {
-        s: sum(counts[i] for i, c in enumerate(schema.strata) if dict(c.key)["sex"] == s)
+    each = [
+        sum(counts[i] for i, c in enumerate(schema.strata) if dict(c.key)["sex"] == s)
         for s in "FMX"
-    }
-    rates = np.array([c[1, 1] / c[1].sum() for c in by_sex.values()])
-    pooled = sum(c[1, 1] for c in by_sex.values()) / sum(c[1].sum() for c in by_sex.values())
-    for text, want in {
-        "recall.mean(sex)": rates.mean(),
-        "recall.sum(sex)": rates.sum(),
-        "recall.min(sex)": rates.min(),
-        "recall.max(sex)": rates.max(),
+    ]
+    rates = np.array([c[1, 1] / c[1].sum() for c in each])
+    pooled = counts[:, 1, 1].sum() / counts[:, 1].sum()
+    check({
+        "recall.mean(sex)": rates.mean(), "recall.sum(sex)": rates.sum(),
+        "recall.min(sex)": rates.min(), "recall.max(sex)": rates.max(),
         "recall.geometric_mean(sex)": rates.prod() ** (1 / 3),
         "recall.harmonic_mean(sex)": 3 / (1 / rates).sum(),
         "recall.quadratic_mean(sex)": np.sqrt((rates**2).mean()),
         "recall.deviation(sex)": abs(rates - pooled).max(),
         "recall.on(sex=F) - recall.on(sex=M)": rates[0] - rates[1],
-    }.items():
-        assert at(text, schema, counts) == pytest.approx(want, abs=1e-12), text
-    crossed = [c[1, 1] / c[1].sum() for c in counts]
-    got = at("recall.min(sex, country)", schema, counts)
-    assert got == pytest.approx(min(crossed), abs=1e-12)
+        "recall.min(sex, country)": min(c[1, 1] / c[1].sum() for c in counts),
+    }, schema, counts)  # fmt: skip
 
 
 def test_data_sets():
     schema, counts = grouped(BINARY, 5, datasets=True)
-    audit = sum(counts[i] for i, c in enumerate(schema.strata) if c.dataset == "audit")
-    free = sum(counts[i] for i, c in enumerate(schema.strata) if c.dataset == "unlabelled")
-    main = sum(counts[i] for i, c in enumerate(schema.strata) if c.dataset is None)
-    for text, want in {
-        "recall": main[1, 1] / main[1].sum(),
-        "recall.on(audit)": audit[1, 1] / audit[1].sum(),
+    main, audit, free = (
+        sum(counts[i] for i, c in enumerate(schema.strata) if c.dataset == name)
+        for name in (None, "audit", "unlabelled")
+    )
+    check({
+        "recall": main[1, 1] / main[1].sum(), "recall.on(audit)": audit[1, 1] / audit[1].sum(),
         "predicted_rate.on(unlabelled)": free[2, 1] / free.sum(),
         "predicted_rate": main[:, 1].sum() / main.sum(),
-    }.items():
-        assert at(text, schema, counts) == pytest.approx(want, abs=1e-12), text
+    }, schema, counts)  # fmt: skip
 
 
 # --- what a rate is where nothing was predicted -----------------------------------------------
