@@ -1,13 +1,20 @@
-"""Certified windows of cut-offs, against every cut-off tested by hand and by simulation."""
+"""Certified windows of cut-offs and ladders of bands: every one by hand, and by simulation."""
 
 import numpy as np
+import pytest
 from scipy import stats
 
-from setpoint import Goal
-from setpoint.counts import Evidence
+from search.samples import linked
+from setpoint.counts import DEFERRED
+from setpoint.errors import InputError
 from setpoint.guarantees import Promise, RuleTests, monotone_constraints
-from setpoint.guarantees.paths import certified_windows, least_successes
-from setpoint.program import link
+from setpoint.guarantees.paths import (
+    candidate_path,
+    certified_windows,
+    least_successes,
+    path_rules_of,
+)
+from setpoint.rules import Band
 from setpoint.search import CutoffSet
 from thinning import over
 
@@ -36,18 +43,19 @@ OTHERS = [
 ]
 
 
-def built(constraint, n=400, seed=0, decide_on=(), weight=None):
-    rng = np.random.default_rng(seed)
+def promised(text, scores, true, group, confidence=0.95, **more):
+    """Rows, what a promise tests on them, and their cut-offs."""
+    program, evidence = linked(text, scores, true, columns={"g": group}, **more)
+    tests = RuleTests(Promise.of(program.linked, confidence), evidence.marginals)
+    return evidence, tests, CutoffSet(tests.program.table, evidence)
+
+
+def built(constraint, n=400, **more):
+    rng = np.random.default_rng(0)
     true = (rng.random(n) < 0.4).astype(np.int64)
     scores = np.round(rng.normal(1.5 * true, 1.0), 1)  # with ties
-    g = rng.integers(0, 2, n)
-    goal = Goal.parse(f"maximize accuracy subject to {constraint}")
-    evidence = Evidence.from_arrays(
-        (0, 1), scores, true, needs=goal.needs, columns={"g": g}, decide_on=decide_on,
-        weight=weight,
-    )  # fmt: skip
-    tests = RuleTests(Promise.of(link(goal, evidence.codebook), 0.95), evidence.marginals)
-    return evidence, tests, CutoffSet(tests.program.table, evidence)
+    text = f"maximize accuracy subject to {constraint}"
+    return promised(text, scores, true, rng.integers(0, 2, n), **more)
 
 
 @over(
@@ -122,18 +130,14 @@ def _broken(confidence, decide_on, draws=600):
     values, p = _population(1.0)
     tails = np.cumsum(p[::-1])[::-1]  # recall at each threshold
     rng = np.random.default_rng(3)
-    goal = Goal.parse("maximize precision subject to recall.min(g) >= 0.8")
+    goal = "maximize precision subject to recall.min(g) >= 0.8"
     g, true = np.repeat([0, 1], 120), np.ones(240, np.int64)
     true[[0, 120]] = 0
     bad = 0
     for _ in range(draws):
         scores = rng.choice(values, 240, p=p)
-        evidence = Evidence.from_arrays(
-            (0, 1), scores, true, needs=goal.needs, columns={"g": g}, decide_on=decide_on
-        )
-        tests = RuleTests(Promise.of(link(goal, evidence.codebook), confidence), evidence.marginals)
-        cuts = CutoffSet(tests.program.table, evidence)
-        windows = certified_windows(cuts, tests, monotone_constraints(cuts.evidence, tests))
+        evidence, tests, cuts = promised(goal, scores, true, g, confidence, decide_on=decide_on)
+        windows = certified_windows(cuts, tests, monotone_constraints(evidence, tests))
         ends = [] if windows is None else zip(windows, cuts.segments, strict=True)
         thresholds = [s.curve.values[first - 1] if first else np.inf for (first, _), s in ends]
         bad += any(t == np.inf or tails[np.searchsorted(values, t)] < 0.8 for t in thresholds)
@@ -164,3 +168,48 @@ def test_the_next_rows_keep_the_share_as_often_as_promised(n, m):
     assert np.mean(kept) >= 1 - level - 2.33 * np.sqrt(level * (1 - level) / 4_000)
     looser = least_successes(n, share, level, next_rows=10**6)
     assert abs(looser - least_successes(n, share, level)) <= 1
+
+
+LADDER = "minimize deferral_rate subject to accuracy.decided >= 0.8"
+BANDS = {"classes": (0, 1, DEFERRED)}
+
+
+def test_the_rungs_are_those_of_all_bands():
+    """What enumeration finds, from safe to bold."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    scores = np.round(rng.normal(1.5 * y, 1.0), 1)
+    evidence, tests, _ = promised(LADDER, scores, y, y, **BANDS)
+    times = np.ones(12)
+    found = candidate_path(tests, evidence, times, near=Band(0.0, 1.0))
+    cuts = [-np.inf, *np.unique(scores), np.inf]
+    confusions = [evidence.confusion(Band(a, b)) for a in cuts for b in cuts if a <= b]
+    counts = np.stack([c.counts.ravel() for c in confusions], axis=1)
+    margins, scored = tests.margins(counts, confusions[0], times), tests.scores(counts)
+    expected = path_rules_of(margins, scored)
+    assert [one.margin for one in found] == pytest.approx(margins[expected])
+    assert [one.score for one in found] == pytest.approx(scored[expected])
+    for one in found:
+        assert (evidence.confusion(one.rule).counts.ravel() == one.counts).all()
+
+
+def test_of_many_cut_offs_those_near_the_rule_are_tried():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 3_000)
+    scores = rng.normal(2.0 * y, 1.0)
+    evidence, tests, _ = promised(LADDER, scores, y, y, **BANDS)
+    times, near = np.ones(12), Band(*np.sort(scores)[[700, 2_200]])
+    confusion = evidence.confusion(near)
+    margins = tests.margins(confusion.counts.reshape(-1, 1), confusion, times)
+    found = candidate_path(tests, evidence, times, near=near)
+    as_safe = [one.score for one in found if one.margin >= margins[0] - 0.5]
+    assert max(as_safe) >= tests.score(confusion) - 0.02
+    assert len(found) > 5
+
+
+def test_bands_of_two_segments_are_too_many():
+    y, g = np.array([0, 1] * 10), np.array([0] * 10 + [1] * 10)
+    goal = LADDER.replace(" >=", ".min(g) >=")
+    evidence, tests, _ = promised(goal, y + 0.1, y, g, decide_on=("g",), **BANDS)
+    with pytest.raises(InputError, match="bands of 2 segments"):
+        candidate_path(tests, evidence, np.ones(24), near=Band(0.0, 1.0))
