@@ -164,15 +164,6 @@ def test_fit_predict_evaluate(run, at):
     assert run("frontier m.skops v.csv").error.endswith(no_bound)
 
 
-def test_what_a_terminal_shows(run):
-    text = run(REVENUE).text
-    assert "The rule was measured on 100 rows held out." in text
-    assert "Against the cut-off alone, on 300 rows, by cross-validation Baseline: logistic" in text
-    text = run(f"{REVENUE} --test-size 0").out
-    assert text.startswith("The rule was measured on 400 rows, by cross-validation.")
-    assert text.count("Against the cut-off alone") == 1
-
-
 def test_another_table_to_measure_on(run, at):
     """Its labels alone count; what DATA has of the rows held out is not trained on."""
     write(at / "t.csv", lines(400, 0, noise=0.2) + lines(60, 1), HEAD)

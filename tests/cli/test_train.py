@@ -1,0 +1,476 @@
+"""``setpoint train``: models trained for the goal, further tables, limits, Ctrl-C."""
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from cli.samples import SCORED, scored, write
+from setpoint import ExactPenaltyClassifier, RampClassifier, SearchLimits, load_model, packages
+from thinning import over
+
+GOAL = "maximize recall subject to precision >= 0.4"
+PLAIN = "minimize error_rate subject to predicted_rate <= 0.5"
+FAIR = (
+    "minimize error_rate subject to predicted_rate.difference(sex) <= 0.2 and churn <= 0.2 "
+    "and recall.on(egregious) >= 0.5"
+)
+NOWHERE = "maximize recall subject to precision >= 0.999 and recall >= 0.95"
+TRAIN = "train rare.csv --target y --model m.skops"
+RAMP = "train ramp.csv --target y --model m.skops --solver augmented-lagrangian"
+SCORES = "--baseline score --set baseline-threshold=0"
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """rare.csv has gaps, a category and one positive in six; ramp.csv a deployed model's scores."""
+    at = tmp_path_factory.mktemp("train")
+    for seed, name in enumerate(("rare.csv", "later.csv")):
+        r = np.random.default_rng(seed)
+        rows = []
+        for _ in range(600):
+            a, b = r.normal(size=2)
+            kind, sex = r.choice(["x", "y", "z"]), r.choice(["f", "m"])
+            y = "yes" if a + 0.6 * b * b + (kind == "z") + r.normal() > 2.4 else "no"
+            rows.append(f"{a:.4f},{'' if r.random() < 0.05 else f'{b:.4f}'},{kind},{sex},{y}")
+        write(at / name, rows, "a,b,kind,sex,y")
+    for seed, (name, n) in enumerate((("ramp", 700), ("months", 300), ("egregious", 80))):
+        write(at / f"{name}.csv", scored(n, seed), SCORED)
+    return at
+
+
+@pytest.fixture
+def here(tables, tmp_path, monkeypatch):
+    for path in tables.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def rows_of(done):
+    """Decision and score of each row."""
+    head, *lines = done.out.splitlines()
+    assert head == "prediction,score"
+    return [(line.split(",")[0], float(line.split(",")[1])) for line in lines]
+
+
+# ---------------------------------------------------------------------- the whole way
+def test_a_linear_model_is_trained_reported_and_used(run, here):
+    more = "--solver portfolio --report r.html --sensitive sex --json --goal"
+    done = run(f"{TRAIN} {more}", GOAL)
+    assert done.code in (0, 3, 4), done.err
+    found, page = done.json, (here / "r.html").read_text("utf-8")
+    assert (found["solver"], found["family"], found["module"]) == ("portfolio", "penalty", "linear")
+    assert (found["estimator"], found["positive"]) == (None, "yes")
+    assert found["rows"] == {"fitted": 450, "held_out": 150, "certifying": 0}
+    tried = {c["method"]: c for c in found["candidates"]}
+    assert len(tried) == len(found["candidates"]) >= 7
+    first = found["candidates"][0]
+    assert first["violation"] == 0
+    assert first["objective"] == pytest.approx(found["fitted"]["objective"]["value"])
+    assert first["objective"] >= tried["cross-entropy"]["objective"]
+    for words in (
+        "What was tried",
+        "Lagrangian, hinge rates: recall = ",
+        "A linear model, trained for the goal by portfolio, seed 0",
+        "missing ones become the median",
+        "counted on the 450 rows that the model was trained on; the first was taken",
+    ):
+        assert words in page
+    for words in ("--set min-positives sets it.", "--set validation-fraction holds rows out."):
+        assert words in page
+        assert words in " ".join(found["fitted"]["warnings"])
+    # What is not known of a training is not reported: it passes over the data in many ways.
+    assert found["fitted"]["search"]["calls"] is None
+    assert "<dt>passes over the data</dt>" not in page
+    for python in ("min_positives", "validation_fraction", "ExactPenalty", "on_infeasible"):
+        assert python not in page + done.out + done.err
+    stored = load_model("m.skops").classifier
+    assert isinstance(stored, ExactPenaltyClassifier)
+    # The score is what the rule goes by, so the threshold that is reported is one for this column.
+    rows = rows_of(run("predict m.skops later.csv"))
+    assert {decision for decision, _ in rows} == {"yes", "no"}
+    assert all((decision == "yes") == (s >= stored.threshold_) for decision, s in rows)
+    judged = run("evaluate m.skops later.csv")
+    assert judged.code in (0, 3, 4), judged.err
+    assert "How it was found" not in judged.out
+    assert "What was tried" not in judged.out
+    assert "best recall" in run("frontier m.skops later.csv --values 0.3,0.5,0.7").out
+
+
+@over("scores", [False, True])
+def test_groups_the_deployed_model_and_a_further_table(run, here, scores):
+    said = f"{SCORES} --drop old" if scores else "--baseline old --drop score"
+    further = "--dataset egregious=egregious.csv"
+    done = run(f"{RAMP} {said} {further} --report r.html --json --goal", FAIR)
+    assert done.code in (0, 3, 4), done.err
+    found, page = done.json, (here / "r.html").read_text("utf-8")
+    assert (found["family"], found["solver"]) == ("ramp", "augmented-lagrangian")
+    assert (found["module"], found["estimator"], found["candidates"]) == ("linear", None, [])
+    assert found["rows"] == {"fitted": 525, "held_out": 175, "certifying": 0}
+    assert found["datasets"] == {"egregious": {"fitted": 60, "held_out": 20, "shared": 0}}
+    columns = found["columns"]
+    assert (columns["decides_on"], set(columns["features"])) == ({}, {"city", "age", "since"})
+    assert columns["scores"] == ("score" if scores else None)
+    assert columns["hidden"]["sex"] == "sensitive"
+    assert ("score" in columns["hidden"]) != scores
+    assert found["held_out"]["deployed"]["rows"] == 175
+    for words in (
+        "A linear model, trained for the goal by augmented-lagrangian, seed 0",
+        "The data set egregious: 80 rows from egregious.csv, 20 of them held out",
+        "Against the deployed model",
+    ):
+        assert words in page
+    feature = "model&#39;s scores, score, are one more feature; it decides positive from 0"
+    assert (feature in page) == scores
+    for python in ("min_positives", "RampClassifier", "on_infeasible", "baseline_threshold"):
+        assert python not in page + done.out + done.err
+    stored = load_model("m.skops")
+    clf = stored.classifier
+    assert isinstance(clf, RampClassifier)
+    assert (clf.C, clf.randomized, clf.min_positives) == (0.1, False, "auto")
+    assert ("score" in [c.name for c in stored.columns]) == scores
+    rows = rows_of(run("predict m.skops months.csv"))
+    assert all((decision == "yes") == (s >= clf.threshold_) for decision, s in rows)
+    judged = run(f"evaluate m.skops months.csv {further} --json").json["evaluated"]
+    # The same by hand: what was decided against what the deployed model says.
+    later = [line.split(",") for line in (here / "months.csv").read_text().splitlines()[1:]]
+    pairs = list(zip(rows, later, strict=True))
+    churn = np.mean([decision != row[5] for (decision, _), row in pairs])
+    error = np.mean([decision != row[6] for (decision, _), row in pairs])
+    assert judged["constraints"][1]["value"] == pytest.approx(churn)
+    assert judged["objective"]["value"] == pytest.approx(error)
+    assert judged["deployed"]["changed"] == pytest.approx(churn)
+    costs = run(f"frontier m.skops months.csv {further} --vary churn --values 0.5")
+    assert "best error_rate" in costs.out
+
+
+@over("solver", ["augmented-lagrangian", "cutting-plane"])
+def test_options_reach_the_classifier(run, here, solver):
+    options = ["inverse-regularization=0.5", "min-positives=7", "seed=3", "max-seconds=60"]
+    more = "".join(f" --set {one}" for one in options)
+    fit = f"{RAMP.replace('augmented-lagrangian', solver)} --positive no"
+    done = run(f"{fit} {more} --goal", PLAIN)
+    assert done.code in (0, 3, 4), done.err
+    clf = load_model("m.skops").classifier
+    assert (clf.C, clf.min_positives, clf.random_state) == (0.5, 7, 3)
+    assert (clf.limits, clf.solver, clf.positive_) == (SearchLimits(seconds=60), solver, "no")
+
+
+def test_draws(run, here):
+    done = run(f"{RAMP} --set draws --test-size 0 --goal", PLAIN)
+    assert done.code == 4, done.err
+    first = done.out.splitlines()[0]
+    assert first == "Too close to call on the 700 rows that the model was trained on."
+    assert "drawn by the ramp" in done.text
+    head, row, *_ = run("predict m.skops months.csv").out.splitlines()
+    assert head == "prediction,score,decision_no,decision_yes"
+    _, score, no, yes = row.split(",")
+    assert float(yes) == pytest.approx(np.clip(0.5 + float(score), 0, 1))
+    assert float(no) + float(yes) == pytest.approx(1)
+
+
+def test_rows_that_judge_and_rows_that_choose(run, here):
+    done = run(f"{TRAIN} --solver ero --test-size 0 --goal", GOAL)
+    assert done.code == 4, done.err
+    first = done.out.splitlines()[0]
+    assert first == "Too close to call on the 600 rows that the model was trained on."
+    assert "cross-validation" not in done.out
+    assert "the best of its many iterates" in done.text
+    more = "--solver ero --set validation-fraction=0.2 --set min-positives=7"
+    found = run(f"{TRAIN} {more} --json --goal", GOAL).json
+    assert found["rows"] == {"fitted": 450, "held_out": 150, "certifying": 0}
+    assert found["fitted"]["counts"]["n_rows"] == 90
+    text = " ".join(found["fitted"]["warnings"])
+    assert "At least 7 rows have to be predicted positive" in text
+    assert "Iterate and threshold were chosen on 90 rows held out from training" in text
+    stored = load_model("m.skops").classifier
+    assert (stored.validation_fraction, stored.min_positives) == (0.2, 7)
+    text = run(f"{TRAIN} {more} --test-size 0 --goal", GOAL).out
+    assert " on the 120 rows by which the model was chosen." in text.splitlines()[0]
+
+
+def test_a_network(run, here):
+    pytest.importorskip("torch")
+    pytest.importorskip("safetensors")
+    more = "--solver profiled --module mlp --test-size 0 --set checkpoint=state --report r.html"
+    done = run(f"{TRAIN} {more} --goal", GOAL)
+    assert done.code == 4, done.err
+    first = done.out.splitlines()[0]
+    assert first == "Too close to call on the 120 rows by which the model was chosen."
+    assert not (here / "state").exists()
+    page = (here / "r.html").read_text("utf-8")
+    assert "A network with three layers of 64, trained for the goal by profiled, seed 0" in page
+    assert "the 120 rows by which the model was chosen; the first was taken" in page
+    assert run("predict m.skops later.csv").out.count("\n") == 601
+    assert run("frontier m.skops later.csv --values 0.3").code == 0
+
+
+# ---------------------------------------------------------------------- the deployed model
+@over("command", ["fit", "train"])
+def test_a_deployed_model_that_the_goal_does_not_refer_to(run, here, command):
+    head, *lines = (here / "rare.csv").read_text().splitlines()
+    lines = [f"{line},{'yes' if float(line.split(',')[0]) > 1 else 'no'}" for line in lines]
+    write(here / "t.csv", lines, f"{head},old")
+    way = "--solver cross-entropy" if command == "train" else "--set solver=auto"
+    fit = f"{command} t.csv --target y --model m.skops {way} --goal '{GOAL}'"
+    found = run(f"{fit} --baseline old --json").json
+    text = (
+        "--baseline old: the goal does not refer to the deployed model, so the column is only "
+        "compared with"
+    )
+    # A training does not look at it, and a rule is compared with it where it is found too.
+    assert text + (", on the rows held out" if command == "train" else "") in found["notes"]
+    assert found["columns"]["hidden"]["old"] == "what the deployed model says"
+    assert found["held_out"]["deployed"]["rows"] == 150
+    fitted = found["fitted"]["deployed"]
+    assert fitted is None if command == "train" else fitted["rows"] == 450
+    # A value that is not a decision of a model is refused before anything is fitted.
+    error = run(f"{fit} --baseline kind").error
+    assert "t.csv, line 2: the decision of the deployed model" in error
+    assert "in column 'kind' is not a class" in error
+
+
+def test_scores_of_the_deployed_model(run, here):
+    found = run(f"{RAMP} {SCORES} --json --goal", PLAIN).json
+    assert not any("is only compared" in note for note in found["notes"])
+    assert found["columns"]["scores"] == "score"
+    done = run(f"{RAMP} --baseline score --set baseline-threshold=99 --model x.skops --goal", PLAIN)
+    assert (
+        "--set baseline-threshold=99: so the deployed model decides positive for 0 of the 700 rows"
+    ) in done.err
+    # Scores that are missing, or decide the same for everybody.
+    rows = scored(5, 1)
+    write(here / "none.csv", [row.rsplit(",", 3)[0] for row in rows], SCORED.rsplit(",", 3)[0])
+    error = run("predict m.skops none.csv").error
+    assert error.startswith("none.csv has no column 'score'")
+    assert error.endswith("; it holds the deployed model's scores")
+    cells = rows[2].split(",")
+    rows[2] = ",".join([*cells[:4], "", *cells[5:]])
+    write(here / "gap.csv", rows, SCORED)
+    gap = "gap.csv: 1 row has no score of the deployed model in column 'score', in line 4"
+    for line in ("predict m.skops gap.csv", "evaluate m.skops gap.csv"):
+        assert run(line).error.startswith(gap)
+    assert gap in run(f"{RAMP.replace('ramp.csv', 'gap.csv')} {SCORES} --goal", PLAIN).error
+    judge = "evaluate m.skops months.csv --baseline"
+    words = "is not a number, and the column holds the deployed model's scores"
+    assert words in run(f"{judge} old").error
+    assert "rows have no score of the deployed model in column 'age'" in run(f"{judge} age").error
+    far = [f"{row},{5 + i}" for i, row in enumerate(scored(100, 2))]
+    write(here / "far.csv", far, f"{SCORED},far")
+    done = run("evaluate m.skops far.csv --baseline far")
+    assert "decides positive for 100 of the 100 rows of far.csv" in done.err
+
+
+# ---------------------------------------------------------------------- further tables
+def labelled(n_rows, seed=0):
+    r = np.random.default_rng(seed)
+    out = []
+    for _ in range(n_rows):
+        x = r.normal(size=3)
+        old, y = (int(x[0] + r.normal() > 0.3) for _ in range(2))
+        out.append([*(f"{v:.6f}" for v in x), r.choice(["f", "m"]), str(old), str(y)])
+    return out
+
+
+LABELLED = "x0,x1,x2,sex,old,y"
+SETS = RAMP.replace("ramp.csv", "d.csv") + " --set seed=1"
+
+
+def stored(path, rows, head=LABELLED):
+    return write(path, [",".join(row) for row in rows], head)
+
+
+@pytest.mark.parametrize("command", ["train", "fit"])
+def test_noise_is_not_learnt_through_a_copy(run, here, command):
+    r = np.random.default_rng(0)
+    n, p = 400, 120
+    head = ",".join([*(f"f{i}" for i in range(p)), "y"])
+    rows = [[*map(repr, r.normal(size=p).tolist()), r.choice(["a", "b"])] for _ in range(n)]
+    stored(here / "d.csv", rows, head)
+    stored(here / "c.csv", [rows[i] for i in r.permutation(n)], head)
+    stored(here / "l.csv", [row[:-1] for row in rows[:50]], head[:-2])
+    goal = (
+        "maximize accuracy subject to accuracy.on(copy) >= 0.1 and predicted_rate.on(later) <= 0.99"
+    )
+    sets = "--dataset copy=c.csv --dataset later=l.csv --positive b"
+    found = run(f"{command} d.csv --target y --model m.skops {sets} --json --goal", goal).json
+    assert found["datasets"]["copy"] == {"fitted": 300, "held_out": 100, "shared": 400}
+    assert found["datasets"]["later"]["shared"] == 50
+    # The copy differs in nothing: what is counted on it is what is counted on DATA.
+    on_copy = found["held_out"]["constraints"][0]["value"]
+    assert on_copy == found["held_out"]["objective"]["value"] < 0.62
+    for name, count in (("copy", 400), ("later", 50)):
+        assert (
+            f"{name}: {count} of its {count} rows are rows of d.csv too, held out where those are"
+        ) in found["notes"]
+
+
+def test_rows_that_two_sets_share_however_they_are_written(run, here):
+    rows, part = labelled(80, 5), labelled(40, 6)
+    whole = [[*row[:2], str(i % 7), *row[3:]] for i, row in enumerate(labelled(240))]
+    stored(here / "d.csv", whole)
+    stored(here / "a.csv", rows)
+    stored(here / "b.csv", part + rows[:60])
+    goal = "maximize accuracy s.t. accuracy.on(a) >= 0.1 and accuracy.on(b) >= 0.1"
+    found = run(f"{SETS} --dataset a=a.csv --dataset b=b.csv --json --goal", goal).json
+    assert (found["datasets"]["a"]["shared"], found["datasets"]["b"]["shared"]) == (0, 60)
+    assert sum(found["datasets"]["b"][key] for key in ("fitted", "held_out")) == 100
+    assert any("60 of its 100 rows are rows of the data set a too" in n for n in found["notes"])
+    # Other labels and numbers written otherwise are the same rows.
+    changed = [[*row[:2], f"{row[2]}.0", *row[3:-1], "1"] for row in whole]
+    stored(here / "more.csv", changed)
+    goal = "maximize accuracy s.t. recall.on(more) >= 0.1"
+    found = run(f"{SETS} --dataset more=more.csv --baseline old --json --goal", goal).json
+    assert found["datasets"]["more"] == {"fitted": 180, "held_out": 60, "shared": 240}
+
+
+def test_a_set_too_small_for_two_halves(run, here):
+    goal = "maximize accuracy s.t. predicted_rate.on(audit) >= 0"
+    train = f"{SETS} --dataset audit=audit.csv --goal '{goal}'"
+    stored(here / "d.csv", labelled(240))
+    stored(here / "audit.csv", labelled(1, 9))
+    done = run(f"{train} --report r.html")
+    line = "audit: 1 row, too few to hold some out: what is counted on it was trained on"
+    assert f"note: {line}" in done.err
+    assert line in done.text
+    assert "60 rows held out, and on the 1 row of audit, not held out." in done.out
+    assert "the data set 'audit' has 1 row:" in done.err
+    page = (here / "r.html").read_text("utf-8")
+    assert "The data set audit: 1 row from audit.csv, none of them held out" in page
+    assert "evaluate it on rows held out" not in page + done.out
+    # A row that DATA holds out is trained on nowhere else: then it is not held out there.
+    every = set()
+    for row in labelled(240)[:12]:
+        stored(here / "audit.csv", [row])
+        found = run(f"{train} --json").json
+        assert found["datasets"]["audit"] == {"fitted": 1, "held_out": 0, "shared": 1}
+        every.add(found["rows"]["held_out"])
+    assert every == {59, 60}
+
+
+def test_gaps_and_labels_that_are_missing(run, here):
+    rows, more = labelled(240), labelled(60, 1)
+
+    def gap(rows, *places):
+        rows = [list(row) for row in rows]
+        for i, column in places:
+            rows[i][column] = ""
+        return rows
+
+    stored(here / "d.csv", rows)
+    goal = "minimize error_rate s.t. churn.on(more) <= 0.5"
+    churn = f"{SETS} --baseline old --dataset more=more.csv --goal '{goal}'"
+    stored(here / "more.csv", gap(more, (3, 4)))
+    assert run(churn).error == (
+        "more.csv: 1 row has no decision of the deployed model in column 'old', in line 5; leave "
+        "such rows out, or fill them in"
+    )
+    stored(here / "more.csv", [[*r[:4], r[5]] for r in more], LABELLED.replace("old,", ""))
+    assert run(churn).error.endswith("; it holds the deployed model's decisions")
+    # Rows without labels serve what needs none.
+    on_more = f"{SETS} --dataset more=more.csv --json --goal"
+    stored(here / "more.csv", gap(more, *((i, 5) for i in range(60))))
+    done = run(on_more, "maximize accuracy s.t. predicted_rate.on(more) <= 0.9")
+    assert done.code in (0, 3, 4), done.err
+    assert "more.csv: column 'y' is empty, so its rows have no labels" in done.err
+    assert done.json["held_out"]["constraints"][0]["rows"] == 15
+    done = run(f"{on_more} 'maximize accuracy s.t. recall.on(more) >= 0.1'")
+    assert "60 rows have no label" in done.json["error"]
+    stored(here / "d.csv", gap(rows, (2, 3), (6, 3)))
+    groups = "minimize error_rate s.t. predicted_rate.difference(sex) <= 0.9"
+    assert run(f"{SETS} --goal", groups).error == (
+        "d.csv: 2 rows have no value in column 'sex', which the goal looks at, the first in "
+        "line 4; fill them in, or leave such rows out"
+    )
+    done = run(f"{SETS} --dataset more=none.csv --goal accuracy")
+    assert "note: --dataset more: the goal refers to no data sets, so it is not read" in done.err
+
+
+def test_frontier_reads_what_varies_as_goals_do(run, here):
+    stored(here / "d.csv", labelled(240))
+    stored(here / "more.csv", labelled(60, 1))
+    given = "--dataset more=more.csv"
+    goal = "maximize accuracy s.t. churn.on(more) <= 0.9 and predicted_rate.ratio(sex) >= 0.1"
+    assert run(f"{SETS} {given} --baseline old --goal", goal).code in (0, 3, 4)
+    for side in ("churn.on(more)", "predicted_rate.ratio( sex )", 'churn.on("more")'):
+        done = run(f"frontier m.skops d.csv {given} --values 0.5 --vary", side)
+        assert done.code == 0, done.err
+
+
+# ---------------------------------------------------------------------- out of reach, stopped
+@over("train", [RAMP, f"{TRAIN} --solver ero"])
+def test_a_goal_out_of_reach_writes_no_model(run, here, train):
+    done = run(f"{train} --goal", NOWHERE)
+    assert done.code == 3, done.err
+    assert done.out.startswith("No rule was found that meets the goal, so no model was written.")
+    if train == RAMP:
+        assert "No linear model was found that meets" in done.out
+    assert "on_infeasible" not in done.out + done.err
+    found = run(f"{train} --json --goal", NOWHERE).json
+    assert found["status"] == "infeasible"
+    assert found["violation"] > 0
+    assert not (here / "m.skops").exists()
+
+
+def test_too_few_predicted_positive(run, here):
+    done = run(f"{TRAIN} --solver cross-entropy --set min-positives=440 --goal", GOAL)
+    assert done.code == 3, done.err
+    assert "predicts 440 rows positive, as --set min-positives asks" in done.out
+    assert not (here / "m.skops").exists()
+
+
+def test_a_limit_on_seconds_keeps_the_best_so_far(run, here, monkeypatch):
+    portfolio = f"{TRAIN} --solver portfolio --goal '{GOAL}'"
+    assert run(f"{portfolio} --set max-seconds=1e-9").error == (  # not one step was taken
+        "stopped after 1e-09 seconds, before there was anything to keep; give more with "
+        "--set max-seconds, or leave it out"
+    )
+    done = run(f"{RAMP} --set max-seconds=1e-9 --goal", PLAIN)
+    assert done.code in (0, 3, 4), done.err
+    assert "note: stopped after 1e-09 seconds" in done.err
+    done = run(f"{RAMP} --set max-seconds=1e-9 --json --goal", NOWHERE)
+    assert (done.code, "is kept" in done.out + done.err) == (3, False)
+    assert "stopped after 1e-09 seconds" in " ".join([done.json["message"], *done.json["notes"]])
+    ticks = itertools.count(0.0, 0.001)  # two hundred looks at the clock, on any machine
+    clock = SimpleNamespace(perf_counter=ticks.__next__)
+    monkeypatch.setattr("setpoint.search.limits.time", clock)
+    later = run(f"{portfolio} --set max-seconds=0.2 --json")
+    assert later.code in (0, 3, 4), later.err
+    assert "note: stopped after 0.2 seconds: the best found so far is kept" in later.err
+    assert load_model("m.skops").target == "y"
+
+
+def test_a_checkpoint_of_another_training(run, here, monkeypatch):
+    pytest.importorskip("safetensors")
+    checkpoint = "setpoint.penalty.selection.Checkpoint"
+    monkeypatch.setattr(f"{checkpoint}.due", True)
+    monkeypatch.setattr(f"{checkpoint}.remove", lambda self: None)
+    same = f"{TRAIN} --solver cross-entropy --set checkpoint=state --goal '{GOAL}'"
+    assert run(same).code in (0, 3, 4)
+    for more, what in (
+        ("--set min-positives=9", "--set min-positives was 20.0 and is 9.0"),
+        ("--set seed=3", "--set seed was 0 and is 3"),
+        ("--drop a", "the number of features was"),
+        ("--set validation-fraction=0.2", "the number of rows was 450 and is 360"),
+    ):
+        words = f"state is of another training: {what} "
+        assert run(f"{same} {more}").error.startswith(words)
+    assert run(same).code in (0, 3, 4)
+
+
+def test_a_missing_package_is_found_before_the_table_is_read(run, monkeypatch):
+    pytest.importorskip("torch")
+    pytest.importorskip("safetensors")
+    real = packages.find_spec
+    for missing, more, words in (
+        ("torch", "--module mlp", "--module mlp needs torch: pip install 'setpoint[torch]'"),
+        ("safetensors", "--set checkpoint=c",
+         "--set checkpoint needs safetensors: pip install 'setpoint[torch]'"),
+    ):  # fmt: skip
+        with monkeypatch.context() as patch:
+            found = lambda name, gone=missing: None if name == gone else real(name)  # noqa: E731
+            patch.setattr(packages, "find_spec", found)
+            done = run(f"{TRAIN.replace('rare', 'none')} --solver ero {more} --goal", GOAL)
+            assert done.error == words
