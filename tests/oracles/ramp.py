@@ -1,13 +1,12 @@
 """Rates, rows and gradients counted by hand: masks and sums, no tables and no features."""
 
-from __future__ import annotations
-
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
 
-from setpoint import Dataset, Goal, RampClassifier
+from setpoint import Goal, RampClassifier
 from setpoint.inputs import CheckedData, ClassOrder, GivenRows
 from setpoint.ramp.classifier import prepare
 
@@ -89,13 +88,6 @@ def problem_of(goal, sets, **options):
     return prepare(estimator, inputs, {name: sets[name].X for name in inputs.tables})[0]
 
 
-def as_dataset(s):
-    """As ``fit`` takes it."""
-    return Dataset(
-        s.X, s.true, sample_weight=s.weight, sensitive_features={"g": s.group}, baseline=s.deployed
-    )
-
-
 def over(a, b, at_zero=0.0):
     return a / b if b else at_zero
 
@@ -127,15 +119,16 @@ def error(D):
     return D.count(True, true=0) + D.count(False, true=1)
 
 
-def coverages(D):
-    return [D.sp(group=g) for g in "abc"]
+def by_group(D, **equal):
+    return [D.sp(group=g, **equal) for g in np.unique(D.group)]
 
 
 RATES = {
     "predicted_rate": lambda D: D[None].sp(),
     "predicted_rate.on('fresh')": lambda D: D["fresh"].sp(),
+    "predicted_rate.on(g='a')": lambda D: D[None].sp(group="a"),
     "predicted_rate.on(g='b')": lambda D: D[None].sp(group="b"),
-    "predicted_rate.on('fresh', g='c')": lambda D: D["fresh"].sp(group="c"),
+    "predicted_rate.on('fresh', g='a')": lambda D: D["fresh"].sp(group="a"),
     "tp": lambda D: D[None].count(True, true=1),
     "fp": lambda D: D[None].count(True, true=0),
     "fn": lambda D: D[None].count(False, true=1),
@@ -144,7 +137,9 @@ RATES = {
     "recall": lambda D: D[None].sp(true=1),
     "recall.on('hard')": lambda D: D["hard"].sp(true=1),
     "recall.on(g='a')": lambda D: D[None].sp(true=1, group="a"),
+    "recall.on(g='b')": lambda D: D[None].sp(true=1, group="b"),
     "specificity": lambda D: D[None].sn(true=0),
+    "specificity.on('hard')": lambda D: D["hard"].sn(true=0),
     "false_positive_rate": lambda D: D[None].sp(true=0),
     "false_positive_rate.on('hard', g='c')": lambda D: D["hard"].sp(true=0, group="c"),
     "error_rate": lambda D: error(D[None]),
@@ -165,8 +160,9 @@ RATES = {
     "win_loss_ratio": lambda D: over(
         wins(D[None]), losses(D[None]), math.inf if wins(D[None]) else 0.0
     ),
-    "predicted_rate.difference(g)": lambda D: max(coverages(D[None])) - min(coverages(D[None])),
-    "predicted_rate.ratio(g)": lambda D: over(min(coverages(D[None])), max(coverages(D[None]))),
+    "predicted_rate.difference(g)": lambda D: np.ptp(by_group(D[None])),
+    "recall.difference(g)": lambda D: np.ptp(by_group(D[None], true=1)),
+    "predicted_rate.ratio(g)": lambda D: over(min(by_group(D[None])), max(by_group(D[None]))),
     "error_rate + 2 * recall.on('hard') + 0.5 * churn.on('fresh')": lambda D: (
         error(D[None]) + 2 * D["hard"].sp(true=1) + 0.5 * churn(D["fresh"])
     ),
@@ -231,87 +227,76 @@ PAIRS = [(a, b) for a in "abc" for b in "abc" if a != b]
 def group_floors(D, least, k):
     """With rates from k times the largest on, each is at least k times the smallest floor."""
     floor = min(few(D, least, group=g) / D.n(group=g) for g in "abc")
-    return [k * floor - rate for rate in coverages(D)]
+    return [k * floor - rate for rate in by_group(D)]
+
+
+def side(text, D):
+    """A rate, times a number or less a number, or the number alone."""
+    if text in RATES:
+        return RATES[text](D)
+    times, _, rest = text.rpartition(" * ")
+    rate, _, less = rest.partition(" - ")
+    value = RATES[rate](D) if rate in RATES else float(rate)
+    return float(times or 1) * value - float(less or 0)
+
+
+def slack(text, D):
+    """How far a constraint is met, negative where it is not."""
+    left, relation, right = re.split(" (>=|<=) ", text)
+    gap = side(left, D) - side(right, D)
+    return gap if relation == ">=" else -gap
+
+
+def accepting(D, least):
+    return [few(D, least) - D.n() * D.sp()]
+
+
+def changing(D, least):
+    return [few(D, least) - D.n() * churn(D)]
 
 
 ROWS = {
-    # text: its slack, rows <= 0 up to a factor each, floors <= 0 up to a factor each
-    "recall >= 0.7": (
-        lambda D: D[None].sp(true=1) - 0.7, lambda D: [recall_row(D[None], 0.7)], None,
-    ),
-    "recall.on('hard') >= 0.6": (
-        lambda D: D["hard"].sp(true=1) - 0.6, lambda D: [recall_row(D["hard"], 0.6)], None,
-    ),
-    "specificity.on('hard') >= 0.8": (
-        lambda D: D["hard"].sn(true=0) - 0.8, lambda D: [D["hard"].sp(true=0) - (1 - 0.8)], None,
-    ),
-    "false_positive_rate <= 0.3": (
-        lambda D: 0.3 - D[None].sp(true=0), lambda D: [D[None].sp(true=0) - 0.3], None,
-    ),
-    "predicted_rate.on('fresh') <= 0.4": (
-        lambda D: 0.4 - D["fresh"].sp(), lambda D: [D["fresh"].sp() - 0.4], None,
-    ),
-    "predicted_rate.on('fresh') >= 0.4": (
-        lambda D: D["fresh"].sp() - 0.4, lambda D: [D["fresh"].sn() - (1 - 0.4)], None,
-    ),
-    "error_rate <= 0.5": (
-        lambda D: 0.5 - error(D[None]), lambda D: [error_row(D[None], 0.5)], None,
-    ),
-    "tp >= 0.2": (
-        lambda D: D[None].count(True, true=1) - 0.2,
-        lambda D: [recall_row(D[None], 0.2 * D[None].n() / D[None].n(true=1))], None,
-    ),
-    "churn <= 0.5": (
-        lambda D: 0.5 - churn(D[None]), lambda D: [churn_row(D[None], 0.5)], None,
-    ),
-    "churn.on('fresh') <= 0.4": (
-        lambda D: 0.4 - churn(D["fresh"]), lambda D: [churn_row(D["fresh"], 0.4)], None,
-    ),
-    "wins >= 0.1": (
-        lambda D: wins(D[None]) - 0.1,
-        lambda D: [wins_row(D[None], 0.1)], None,
-    ),
-    "losses <= 0.2": (
-        lambda D: 0.2 - losses(D[None]), lambda D: [losses(D[None]) - 0.2], None,
-    ),
+    # text: rows <= 0 up to a factor each, floors <= 0 up to a factor each
+    "recall >= 0.7": (lambda D: [recall_row(D[None], 0.7)], None),
+    "recall.on('hard') >= 0.6": (lambda D: [recall_row(D["hard"], 0.6)], None),
+    "specificity.on('hard') >= 0.8": (lambda D: [D["hard"].sp(true=0) - (1 - 0.8)], None),
+    "false_positive_rate <= 0.3": (lambda D: [D[None].sp(true=0) - 0.3], None),
+    "predicted_rate.on('fresh') <= 0.4": (lambda D: [D["fresh"].sp() - 0.4], None),
+    "predicted_rate.on('fresh') >= 0.4": (lambda D: [D["fresh"].sn() - (1 - 0.4)], None),
+    "error_rate <= 0.5": (lambda D: [error_row(D[None], 0.5)], None),
+    "tp >= 0.2": (lambda D: [recall_row(D[None], 0.2 * D[None].n() / D[None].n(true=1))], None),
+    "churn <= 0.5": (lambda D: [churn_row(D[None], 0.5)], None),
+    "churn.on('fresh') <= 0.4": (lambda D: [churn_row(D["fresh"], 0.4)], None),
+    "wins >= 0.1": (lambda D: [wins_row(D[None], 0.1)], None),
+    "losses <= 0.2": (lambda D: [losses(D[None]) - 0.2], None),
     "predicted_rate.on(g='a') >= 0.8 * predicted_rate.on(g='b')": (
-        lambda D: D[None].sp(group="a") - 0.8 * D[None].sp(group="b"),
         lambda D: [ratio_row(D[None], "a", "b", 0.8)], None,
     ),
     "recall.on(g='a') >= 0.9 * recall.on(g='b')": (
-        lambda D: D[None].sp(group="a", true=1) - 0.9 * D[None].sp(group="b", true=1),
         lambda D: [ratio_row(D[None], "a", "b", 0.9, true=1)], None,
     ),
     "recall >= recall.baseline() - 0.1": (
-        lambda D: D[None].sp(true=1) - RATES["recall.baseline()"](D) + 0.1,
         lambda D: [recall_row(D[None], RATES["recall.baseline()"](D) - 0.1)], None,
     ),
     "predicted_rate.difference(g) <= 0.15": (
-        lambda D: 0.15 - max(coverages(D[None])) + min(coverages(D[None])),
         lambda D: [difference_row(D[None], a, b, 0.15) for a, b in PAIRS], None,
     ),
     "predicted_rate.ratio(g) >= 0.7": (
-        lambda D: RATES["predicted_rate.ratio(g)"](D) - 0.7,
         lambda D: [ratio_row(D[None], a, b, 0.7) for a, b in PAIRS],
         lambda D, least: group_floors(D[None], least, 0.7),
     ),
     "precision >= 0.55": (
-        lambda D: precision(D[None]) - 0.55, lambda D: [precision_row(D[None], 0.55)],
-        lambda D, least: [few(D[None], least) - D[None].n() * D[None].sp()],
+        lambda D: [precision_row(D[None], 0.55)], lambda D, least: accepting(D[None], least),
     ),
     "precision.on('hard') >= 0.4": (
-        lambda D: precision(D["hard"]) - 0.4, lambda D: [precision_row(D["hard"], 0.4)],
-        lambda D, least: [few(D["hard"], least) - D["hard"].n() * D["hard"].sp()],
+        lambda D: [precision_row(D["hard"], 0.4)], lambda D, least: accepting(D["hard"], least),
     ),
-    "f1 >= 0.6": (lambda D: f1(D[None]) - 0.6, lambda D: [f1_row(D[None], 0.6)], None),
+    "f1 >= 0.6": (lambda D: [f1_row(D[None], 0.6)], None),
     "win_loss_ratio >= 0.8": (
-        lambda D: RATES["win_loss_ratio"](D) - 0.8, lambda D: [win_loss_row(D[None], 0.8)],
-        lambda D, least: [few(D[None], least) - D[None].n() * churn(D[None])],
+        lambda D: [win_loss_row(D[None], 0.8)], lambda D, least: changing(D[None], least),
     ),
     "win_change_ratio >= 0.4": (
-        lambda D: RATES["win_change_ratio"](D) - 0.4,
-        lambda D: [win_loss_row(D[None], 0.4 / 0.6)],
-        lambda D, least: [few(D[None], least) - D[None].n() * churn(D[None])],
+        lambda D: [win_loss_row(D[None], 0.4 / 0.6)], lambda D, least: changing(D[None], least),
     ),
 }  # fmt: skip
 
