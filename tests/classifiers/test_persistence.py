@@ -256,6 +256,7 @@ def archive(**files):
     ],
 )
 def test_files_that_are_not_models(data, path):
+    path.unlink(missing_ok=True)
     with pytest.raises(FileNotFoundError):
         load_model(path)
     path.write_bytes(data)

@@ -53,3 +53,8 @@ def test_refusals(prior, error, message):
     with pytest.raises(error) as caught:
         weights_for_prior(["fraud", "fine"], prior)
     assert f"prior{message}" in str(caught.value).replace("`", "")
+
+
+def test_bad_labels_are_refused():
+    with pytest.raises(InputError, match="`y` has 1 missing value"):
+        weights_for_prior([0, np.nan], {0: 1.0})

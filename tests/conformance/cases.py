@@ -41,7 +41,7 @@ SHORT, FEW = AdaptiveSurrogates(max_iter=1), SearchLimits(evaluations=300)
 HINGE = SGDClassifier(loss="hinge", random_state=0)
 SMALLEST = {
     "plug-in": PlugInClassifier(LogisticRegression(), "f1", cv=2),
-    "penalty": ExactPenaltyClassifier("f1", solver="profiled"),
+    "penalty": ExactPenaltyClassifier("f1", solver="ero"),
     "ramp": RampClassifier("minimize error_rate"),
     "adaptive": AdaptiveSurrogateClassifier("f1", cv=2, limits=FEW, solver=SHORT),
     # A stream's rows come in three ways: to a compiled learner that knows the largest value of
@@ -70,6 +70,7 @@ VARIANTS = [
     ),
     PlugInClassifier(LogisticRegression(), "f1", cv=3, solver="post-shift"),
     ExactPenaltyClassifier("accuracy", solver=CrossEntropy(balanced=True)),
+    ExactPenaltyClassifier("f1", solver="profiled"),
     ExactPenaltyClassifier("f1", solver="sigmoid"),
     ExactPenaltyClassifier("f1", solver="profiled", preprocessor=None, min_positives=0),
     RampClassifier("minimize error_rate subject to predicted_rate <= 0.9", preprocessor=None),
