@@ -78,6 +78,7 @@ P = np.random.default_rng(0).dirichlet([1.0, 1.0, 1.0], 200)
         ({"check": "a"}, "`check` is None, a share of the rows .* found str"),
         ({"check": {"X": 1}}, "`check` has no entry 'X'"),
         ({"check": {"scores": [0.5]}}, "`check` as a dict .* found no `y`"),
+        ({"check": {"scores": [np.nan], "y": [1]}}, "check"),
         ({"check": {"scores": [0.5], "y": [3]}}, "`check`: `y` holds the label 3"),
         ({"by": "age"}, "`by` names the column 'age'"),
         ({"by": 3}, "`by` is a name of a column"),

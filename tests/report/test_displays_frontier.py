@@ -90,6 +90,8 @@ def test_points_say_only_what_is_known():
     whole = texts(drawn("points", gaps=np.full(3, np.inf)))
     assert not {"no rule found", "no rule meets it"} & set(whole)
     assert "Better rules may exist" in whole[-1]
+    bounded = texts(drawn("points", gaps=np.full(3, 0.05)))[-1]
+    assert "No rule is better by more than 5 %" in bounded
     assert "no rule meets it" in texts(drawn("points", values=(np.nan,) * 3))
 
 
