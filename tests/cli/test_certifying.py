@@ -1,0 +1,183 @@
+"""A promise at the shell: certified, refused, the safest rule; rows, options, exit codes."""
+
+import signal
+
+from cli.samples import BEST
+from setpoint import load_model, save_model
+from setpoint.goals import Goal
+from setpoint.guarantees import NotCertifiable
+from setpoint.solvers import Confidence
+from setpoint.tables import goals_near
+from thinning import over
+
+EASY = "maximize recall subject to precision >= 0.4"
+HARD = "maximize recall subject to precision >= 0.92"
+FIT = "fit loans.csv --target y --drop id"
+SURE = f"{FIT} --confidence 0.95"
+MODEL = "--model m.skops --goal"
+
+
+def test_certified_ends_with_0_and_the_model_says_so(run, once, here):
+    found = once(f"{FIT} --json --confidence ' 95 % '", "--goal", EASY)
+    assert (found.code, found.json["status"]) == (0, "certified")
+    assert found.json["rows"] == {"fitted": 800, "held_out": 0, "certifying": 240}
+    assert found.json["held_out"] is None
+    assert found.json["fitted"]["guarantee"]["confidence"] == 0.95
+    stored = load_model(found.model).classifier.goal_report_.guarantee
+    assert (stored.state, stored.confidence, stored.rows) == ("certified", 0.95, 240)
+    assert "Of them 240 rows certify and took no other part" in found.page
+    again = run("evaluate", found.model, "new.csv")
+    assert again.out.split("\n")[1] == (
+        "In the fit certified at 95 % confidence, on 240 rows: precision >= 0.4."
+    )
+    text = run(f"{FIT} --confidence .95 {MODEL}", EASY).out
+    assert text.startswith("Certified at 95 % confidence, on 240 rows set apart.\n")
+    assert "To search with the margin" not in text
+    # The same seed certifies the same.
+    one = run(f"{SURE} --json {MODEL}", EASY).json
+    assert {**one, "run": None} == {**found.json, "run": None}
+
+
+def test_the_test_part_is_measured_beside_the_certificate(run, once, here):
+    done = run(f"{SURE} --test-size 0.25 {MODEL}", EASY)
+    assert done.code == 0
+    assert done.out.startswith("Certified at 95 % confidence, on 180 rows set apart.\n")
+    assert "\nMeasured beside it on 200 rows held out:\n  recall: " in done.out
+    found = once(f"{SURE} --test-size 0.25 --json", "--goal", EASY).json
+    assert found["rows"] == {"fitted": 600, "held_out": 200, "certifying": 180}
+    assert found["held_out"]["guarantee"] is None
+    assert found["status"] == "certified"
+
+
+def test_a_goal_with_a_confidence_of_its_own(run, once, here):
+    found = once(f"{FIT} --json", "--goal", f"{EASY} with confidence 0.9")
+    assert (found.code, found.json["status"]) == (0, "certified")
+    assert [c["confidence"] for c in found.json["fitted"]["guarantee"]["constraints"]] == [0.9]
+    text = run(f"{SURE} {MODEL}", f"{EASY} with confidence 0.9 and predicted_rate <= 0.9").out
+    assert text.startswith("Certified at 90 % confidence, on")
+
+
+def test_how_many_rows_certify_by_which_tests_and_of_which_file(run, once, here):
+    found = once(f"{SURE} --set certification-size=0.5 --set strict --json", "--goal", EASY)
+    assert found.json["rows"]["certifying"] == 400
+    confidence = load_model(found.model).classifier.confidence
+    assert Confidence.of(confidence) == Confidence(0.95, certification_size=0.5, strict=True)
+    done = run(f"{SURE} --set certify-on=new.csv {MODEL}", EASY)
+    assert done.code == 0
+    assert done.out.startswith("Certified at 95 % confidence, on 300 rows of new.csv.\n")
+    # Groups of the goal are read there too.
+    gap = f"{EASY} and recall.difference(sex) <= 0.6"
+    found = once(f"{SURE} --set certify-on=new.csv --json", "--goal", gap).json
+    assert found["status"] == "certified"
+    assert found["rows"] == {"fitted": 800, "held_out": 0, "certifying": 300}
+    assert found["run"]["certify_on"] == "new.csv"
+    # Of several tables a part of each.
+    goal = "maximize recall subject to precision.on(checked) >= 0.2"
+    found = once(f"{SURE} --dataset checked=checked.csv --json", "--goal", goal).json
+    assert (found["status"], found["rows"]["certifying"]) == ("certified", 264)
+
+
+# ---------------------------------------------------------------------- refused
+def test_refused_ends_with_3_and_writes_no_model(run, here):
+    done = run(f"{SURE} --report page.html {MODEL}", HARD)
+    assert done.code == 3
+    assert done.out.startswith("NOT certified, so no model was written.\n")
+    assert "precision >= 0.92" in done.out
+    assert "--set uncertified=nearest" in done.out
+    assert not (here / "m.skops").exists()
+    page = (here / "page.html").read_text("utf-8")
+    assert "precision &gt;= 0.92" in page
+    assert "on_uncertified" not in page + done.out
+    done = run(f"{SURE} --json {MODEL}", HARD)
+    found = done.json
+    assert (done.code, found["status"], found["constraint"]) == (
+        3, "not certifiable", "precision >= 0.92"
+    )  # fmt: skip
+    assert 0.0 < found["limit"] < min(found["value"], 0.92)
+    assert found["value"] <= 1.0
+    assert found["rows_needed"] is None or found["rows_needed"] > 240
+    (bound,) = found["reachable"].values()
+    assert 0.0 < bound <= found["limit"]
+    assert found["goals"] == [HARD.replace("0.92", f"{bound:g}")]
+    assert run(f"{SURE} {MODEL}", found["goals"][0]).code == 0
+    both = "maximize recall subject to precision >= 0.95 and recall >= 0.95"
+    assert run(f"{SURE} --json {MODEL}", both).json["status"] == "infeasible"
+
+
+def test_too_few_rows_are_refused_before_a_model_is_fitted(run, here, monkeypatch):
+    monkeypatch.setattr("setpoint.plugin.fit.fitting.Task.run", None)
+    done = run(f"{SURE} --json {MODEL}", HARD.replace("0.92", "0.99"))
+    assert (done.code, done.json["status"]) == (3, "not certifiable")
+    assert done.json["constraint"] == "precision >= 0.99"
+    assert done.json["rows_needed"] > 800
+    assert done.json["goals"] == []
+
+
+def test_the_goal_near_a_refused_one_moves_all_bounds_that_failed():
+    goal = Goal.parse("maximize f1 subject to precision >= 0.9 and recall >= 0.8 and churn <= 0.1")
+    limits = {"precision >= 0.9": 0.712, "churn <= 0.1": 0.222}
+    near = goals_near(NotCertifiable("no", "precision >= 0.9", 0.8, 0.71249, None, limits), goal)
+    assert [str(one) for one in near] == [
+        "maximize f1 subject to precision >= 0.712 and recall >= 0.8 and churn <= 0.222"
+    ]
+    assert goals_near(NotCertifiable("no", "precision >= 0.9", 0.8), goal) == []
+
+
+def test_the_safest_rule_of_a_refusal(run, once, here):
+    nearest = f"{SURE} --set uncertified=nearest"
+    done = once(nearest, "--goal", HARD)
+    assert done.code == 3
+    assert done.out.startswith("NOT certified at 95 % confidence: 240 rows set apart do not")
+    assert load_model(done.model).classifier.goal_report_.guarantee.state != "certified"
+    assert run("evaluate", done.model, "new.csv").out.split("\n")[1] == (
+        "In the fit NOT certified at 95 % confidence, on 240 rows: precision >= 0.92."
+    )
+    assert run(f"{nearest} --json {MODEL}", HARD).json["status"] == "not certified"
+    assert run(f"{nearest} --json {MODEL}", EASY).json["status"] == "certified"
+
+
+# ---------------------------------------------------------------------- families, and later
+@over(
+    "solver, rows",
+    [
+        ("profiled", 240),
+        ("augmented-lagrangian --set certify-on=new.csv", 300),
+        ("surrogate-weights --set budget=60 --set validation=new.csv", 90),
+    ],
+)
+def test_models_trained_for_the_goal_are_certified(run, once, here, solver, rows):
+    train = f"{SURE.replace('fit', 'train', 1)} --drop id,old --json --solver"
+    found = once(f"{train} {solver}", "--goal", EASY)
+    assert (found.json["status"], found.json["solver"]) == ("certified", solver.split()[0])
+    assert found.json["rows"] == {"fitted": 800, "held_out": 0, "certifying": rows}
+    measured = {"fitted": 300, "held_out": 0, "shared": 0} if "validation" in solver else None
+    assert found.json["validation"] == measured
+    judged = run("evaluate --json", found.model, "new.csv").json
+    assert judged["guarantee"]["holds"] is True
+
+
+def test_ctrl_c_while_certifying(run, here, monkeypatch):
+    def stopped(*args, **kwargs):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("setpoint.guarantees.certified", stopped)
+    done = run(f"{SURE} {MODEL}", EASY)
+    assert (done.code, done.out) == (130, "")
+    assert done.err.endswith("stopped; nothing was written\n")
+    assert not (here / "m.skops").exists()
+
+
+def test_a_model_that_was_changed_is_not_certified_any_more(run, once, here):
+    path = once(f"{FIT} --json --confidence ' 95 % '", "--goal", EASY).model
+    assert run("evaluate --json", path, "new.csv").json["guarantee"] == {
+        "state": "certified", "confidence": 0.95, "constraints": {"precision >= 0.4": 0.95},
+        "rows": 240, "holds": True,
+    }  # fmt: skip
+    stored = load_model(path)
+    stored.classifier.estimator_[-1].coef_ *= 1.5
+    save_model(stored, here / "changed.skops")
+    done = run("evaluate changed.skops new.csv")
+    assert "; the model was changed since, and nothing is promised of it." in done.out
+    assert "this one was changed afterwards, and nothing is promised of it" in done.err
+    assert run("evaluate changed.skops new.csv --json").json["guarantee"]["holds"] is False
+    assert run("evaluate model.skops new.csv --json --goal", BEST).json["guarantee"] is None
