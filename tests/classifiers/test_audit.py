@@ -53,21 +53,20 @@ def test_reports_say_what_they_were_made_from(model):
 
 
 @over(
-    "changed, differ",
+    "changed, differ, may_differ",
     [
-        ({"X": pd.DataFrame(X).to_numpy(), "y": pd.Series(Y)}, set()),
-        ({"X": pd.DataFrame(X, columns=["a", "b"])}, {"model"}),  # it has learnt names too
-        ({"X": X[::-1], "y": Y[::-1]}, {"X", "y"}),
-        ({"y": 1 - Y}, {"y"}),
-        ({"goal": "accuracy"}, {"goal", "rule"}),
-        ({"C": 0.001}, {"model"}),
+        ({"X": pd.DataFrame(X).to_numpy(), "y": pd.Series(Y)}, set(), set()),
+        ({"X": pd.DataFrame(X, columns=["a", "b"])}, {"model"}, set()),  # it has learnt names too
+        ({"X": X[::-1], "y": Y[::-1]}, {"X", "y"}, {"rule", "model"}),
+        ({"y": 1 - Y}, {"y"}, {"rule", "model"}),
+        ({"goal": "accuracy"}, {"goal", "rule"}, {"model"}),
+        ({"C": 0.001}, {"model"}, {"rule"}),
     ],
 )
-def test_what_changes_shows(model, changed, differ):
+def test_what_changes_shows(model, changed, differ, may_differ):
     own, other = digests_of(model), digests_of(fitted(**changed))
     found = {name for name in own if own[name] != other[name]}
-    assert differ <= found
-    assert found - differ <= ({"rule", "model"} if differ - {"model"} or "C" in changed else set())
+    assert differ <= found <= differ | may_differ
 
 
 def test_they_are_in_json_and_in_model_files_and_reports_do_not_differ_by_them(model, tmp_path):
@@ -91,8 +90,9 @@ def test_rows_without_canonical_bytes_have_no_digest_and_the_fit_goes_on():
     rows = np.empty((300, 1), dtype=object)
     rows[:, 0] = [(float(x),) for x in X[:, 0]]
     line = make_pipeline(FunctionTransformer(first_numbers), LogisticRegression())
-    assert set(digests_of(PlugInClassifier(line, "f1", cv=2).fit(rows, Y))) >= {"y"}
-    assert "X" not in digests_of(PlugInClassifier(line, "f1", cv=2).fit(rows, Y))
+    found = digests_of(PlugInClassifier(line, "f1", cv=2).fit(rows, Y))
+    assert "y" in found
+    assert "X" not in found
 
 
 def test_the_packages_of_learners_are_named():

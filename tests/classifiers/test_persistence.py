@@ -14,21 +14,9 @@ from functools import cache
 import numpy as np
 import pytest
 import skops.io
+from sklearn import ensemble, model_selection
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import (
-    GradientBoostingClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import (
-    KFold,
-    PredefinedSplit,
-    RepeatedStratifiedKFold,
-    ShuffleSplit,
-    StratifiedKFold,
-    TimeSeriesSplit,
-)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -116,9 +104,9 @@ def test_groups_and_draws(path):
 @over(
     "inner",
     [
-        RandomForestClassifier(3, max_depth=3, random_state=0),
-        GradientBoostingClassifier(n_estimators=3),
-        HistGradientBoostingClassifier(max_iter=3, max_leaf_nodes=4),
+        ensemble.RandomForestClassifier(3, max_depth=3, random_state=0),
+        ensemble.GradientBoostingClassifier(n_estimators=3),
+        ensemble.HistGradientBoostingClassifier(max_iter=3, max_leaf_nodes=4),
         CalibratedClassifierCV(GaussianNB(), cv=2),
     ],
 )
@@ -131,12 +119,12 @@ def test_models_of_scikit_learn(inner, path):
 @over(
     "cv",
     [
-        KFold(2, shuffle=True, random_state=3),
-        StratifiedKFold(2),
-        RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=0),
-        HoldOut(ShuffleSplit(1, random_state=0)),
-        HoldOut(PredefinedSplit(np.repeat([-1, 0], [200, 200]))),
-        TimeSeriesSplit(2),
+        model_selection.KFold(2, shuffle=True, random_state=3),
+        model_selection.StratifiedKFold(2),
+        model_selection.RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=0),
+        HoldOut(model_selection.ShuffleSplit(1, random_state=0)),
+        HoldOut(model_selection.PredefinedSplit(np.repeat([-1, 0], [200, 200]))),
+        model_selection.TimeSeriesSplit(2),
     ],
 )
 def test_splitters_of_scikit_learn(cv, path):

@@ -39,16 +39,22 @@ BY_SCORES = Deployed(SCORES, threshold=0.3)
 @over("given", [BY_SCORES, Deployed("score", threshold=0.3), Deployed("old"), Deployed(OLD)])
 def test_all_sources_say_the_same(given):
     assert given.codes(classes_of(Y), FRAME, 240).tolist() == OLD.tolist()
-    goal = "minimize churn"
-    wanted = evaluate(goal, Y, Y, baseline=OLD).objective
-    if given.column is None:
-        flipped = classes_of(np.array(["yes", "no"])[Y], pos_label="no")
-        if given is BY_SCORES:  # which are of the positive class
-            assert given.codes(flipped, None, 240).tolist() == OLD.tolist()
-        assert evaluate(goal, Y, Y, baseline=given).objective == wanted
-        options = {"randomized": False}
-        rule = solve(CHURN, X[:, 0], Y, baseline=given, **options).rule
-        assert rule == solve(CHURN, X[:, 0], Y, baseline=OLD, **options).rule
+
+
+def test_scores_are_of_the_positive_class():
+    flipped = classes_of(np.array(["yes", "no"])[Y], pos_label="no")
+    assert BY_SCORES.codes(flipped, None, 240).tolist() == OLD.tolist()
+
+
+def test_functions_take_scores_with_a_threshold():
+    found, wanted = (
+        (
+            evaluate("minimize churn", Y, Y, baseline=given).objective,
+            solve(CHURN, X[:, 0], Y, baseline=given, randomized=False).rule,
+        )
+        for given in (BY_SCORES, OLD)
+    )
+    assert found == wanted
 
 
 def test_a_model_has_scores_and_decisions():
