@@ -47,7 +47,7 @@ def promised(case, outcome, value):
     return bound
 
 
-@over(("seed", "twist"), CASES, every=10)
+@over(("seed", "twist"), CASES, every=6)
 def test_against_the_oracle(seed, twist):
     case = random_case(seed, twist)
     threshold, least = case.oracle.best_threshold
