@@ -1,4 +1,4 @@
-"""The page computes what the library computes: on random goals, to 1e-12."""
+"""The page computes what the library computes: on 500 random goals, to 1e-12."""
 
 import numpy as np
 import pytest
@@ -11,6 +11,8 @@ from setpoint.inputs import CheckedData, GivenRows, classes_of, one_score
 from setpoint.program import link
 
 pytestmark = [needs_node, pytest.mark.filterwarnings("ignore")]
+GOALS = 500
+"""So many, for the interval of one of them has no end: that no other test here runs."""
 
 
 def exactly(goal, given, thresholds):
@@ -48,12 +50,11 @@ def close(found, expected):
         return bool((same | (np.abs(found - expected) <= room)).all())
 
 
-@pytest.mark.parametrize("goals", [120, pytest.param(500, marks=pytest.mark.long)])
-def test_values_at_cuts_and_the_best_cut_under_moved_bounds(goals, monkeypatch):
+def test_values_at_cuts_and_the_best_cut_under_moved_bounds(monkeypatch):
     for name in ("limits_at", "sure_limits"):
         monkeypatch.setattr(f"setpoint.explorer.payload.{name}", lambda *_: None)
     cases, number = [], 0
-    while len(cases) < goals:
+    while len(cases) < GOALS:
         number += 1
         goal, given, draw = case(number)
         try:
@@ -93,4 +94,4 @@ def test_values_at_cuts_and_the_best_cut_under_moved_bounds(goals, monkeypatch):
         else:
             worst = max(-min(c.slack, 0.0) for c in best.constraints)
             assert float(found[moves]["violation"]) <= worst + 1e-12, str(goal)
-    assert known > 0.8 * goals
+    assert known > 0.8 * GOALS

@@ -30,7 +30,7 @@ from report.pages import (
     three,
 )
 from setpoint import Goal
-from setpoint.goals import TABLE, example_of, goal_in_words
+from setpoint.goals import TABLE, example_of, expression_of, goal_in_words, in_words
 from setpoint.report import (
     Comparison,
     Entry,
@@ -186,6 +186,28 @@ def test_goals_in_words(goal, words):
     for name, entry in TABLE.items():
         known = [goal_in_words(Goal(sense, example_of(entry)), "x") for sense in SENSES]
         assert all(text[0].isupper() and not {"{", "_"} & {*text} for text in known), name
+
+
+@over(
+    ("text", "words"),
+    [
+        ("log(recall)", "logarithm of recall"),
+        ("sqrt(recall + precision)", "square root of (recall plus precision)"),
+        ("maximum(recall, precision)", "the largest of recall and precision"),
+        ("minimum(recall, precision)", "the smallest of recall and precision"),
+        ("micro_f1(default=0)", "micro F1 of all classes but 0"),
+        ("fbeta(2) / 4", "F-measure with beta 2 over 4"),
+        ("abs(recall)", "size of recall"),
+        ("abs(recall - precision)", "distance between recall and precision"),
+        ("recall.difference()", "gap in recall between the classes"),
+        ("recall.mean(g)", "mean recall over groups by g"),
+        ("recall.geometric_mean()", "geometric mean of recall over the classes"),
+        ("recall.deviation(g)",
+         "largest distance of recall in one group from that of all, over groups by g"),
+    ],
+)  # fmt: skip
+def test_expressions_in_words(text, words):
+    assert in_words(expression_of(text)) == words
 
 
 # -- the verdict and what to do -----------------------------------------------------------
