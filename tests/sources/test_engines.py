@@ -145,6 +145,7 @@ EVERYTHING = RowFilter((), (), ((-np.inf, -1.0), (0.1, 0.2)))
 SOME = RowFilter((0,), (("north",), (Rest.REST,)), ((-0.5, 0.0), (0.3, np.inf)))
 BOTH = RowFilter((1, 0), ((True, "south"), (False, None)), ((-1e300, 1e300),))
 RAW = RowFilter((2,), ((None,), (0.1,)), ((0.0, 0.5),))
+NOWHERE = RowFilter((0,), (("west",),), ((0.0, 0.5),))  # a value that does not matter
 VOID = RowFilter((2, 1), (("a", True), (Rest.REST, True)), ((0.0, 0.5),))
 
 
@@ -153,7 +154,7 @@ def test_the_counts_are_those_of_numpy(sources, asked):
     same(sources, *asked)
 
 
-@over("parts", [[EVERYTHING], [SOME, BOTH], [RAW, VOID], [VOID], [SOME._replace(ranges=())]])
+@over("parts", [[EVERYTHING], [SOME, BOTH], [RAW, VOID], [NOWHERE], [SOME._replace(ranges=())]])
 def test_parts_of_the_rows(sources, parts):
     for weight in (None, "bad_weight"):
         for binning in (BINNING, None):
