@@ -368,6 +368,7 @@ def test_the_cut_off_moves_by_the_least_that_is_needed(monkeypatch):
     [
         ("maximize specificity subject to precision >= 0.8", {}, 20),
         ("maximize specificity subject to precision >= 0.8", {"min_positives": 400}, 400),
+        ("maximize recall subject to precision >= 0.8", {"min_positives": 0}, 1),
         # Precision of nobody counts 0, and a moment before it was the best.
         ("maximize precision", {}, 14),  # 2 % of the positives
         ("maximize precision", {"randomized": True}, 14),

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -82,6 +83,10 @@ def test_the_deployed_score_is_a_feature():
     assert model.score_feature_.cut == pytest.approx(-SCORES.mean() / SCORES.std())
     with pytest.raises(ValueError, match="no column 'score'"):
         column.predict(S.frame)
+    logistic = LogisticRegression().fit(S.X, S.old)
+    sparse = ramp(MILD, preprocessor=None).fit(csr_matrix(S.X), S.y, baseline=logistic)
+    plain = ramp(MILD, preprocessor=None).fit(S.X, S.y, baseline=logistic)
+    np.testing.assert_allclose(sparse.coef_, plain.coef_, rtol=1e-4)
     # New rows are scored by the deployed model.
     found = model.evaluate(NEW.X, NEW.y, baseline=DEPLOYED).constraints[0].value
     by_hand = np.mean(model.predict(NEW.X) != DEPLOYED.predict(NEW.X))
