@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from guarantees.test_promise_long import Cells, churn, fbeta, gap, precision, recall
+from oracles.populations import Cells, churn, fbeta, gap, precision, recall
 from search.binary.oracle import INF, Mcc
 from search.binary.problems import ORDERS, random_case
 from setpoint import Dataset, InfeasibleError, NotCertifiable, PlugInClassifier, solve
