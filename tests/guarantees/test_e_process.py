@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from setpoint import Monitor
+from thinning import over
 
 
 def watch(goal="maximize recall subject to precision >= 0.9", **more):
@@ -18,16 +19,15 @@ def crossed(true, alpha, goal="maximize f1 subject to precision >= 0.5", **more)
     return bool(found.alarms_)
 
 
-@pytest.mark.parametrize("n", [9, pytest.param(12, marks=pytest.mark.long)])
-@pytest.mark.parametrize("alpha", [0.2, 0.05])
-def test_ville_by_enumeration(alpha, n):
+@over("n, alpha", [(9, 0.2), (12, 0.2), (9, 0.05), (12, 0.05)], every=2)
+def test_ville_by_enumeration(n, alpha):
     chance = 0.0
     for labels in product((0, 1), repeat=n):  # each as likely at the bound of one half
         chance += crossed(np.array(labels), alpha, restart=False) / 2.0**n
     assert chance <= alpha
 
 
-@pytest.mark.parametrize("order", ["fmfmfmfm", "ffffmfmm", "mmmffmmm"])
+@over("order", ["fmfmfmfm", "ffffmfmm", "mmmffmmm"], every=3)
 def test_a_bet_on_two_groups_is_fair_at_the_bound(order):
     """Whichever rows wait for one of the other group: Ville's inequality needs no more."""
     accepted = np.where(np.array(list(order)) == "f", 0.5, 0.4)  # apart by the bound exactly
@@ -60,7 +60,7 @@ def test_the_wealth_by_hand():
 
 
 def test_false_alarms_of_one_start_are_rare():
-    rng, alpha, streams = np.random.default_rng(0), 0.1, 400
+    rng, alpha, streams = np.random.default_rng(0), 0.1, 200
     found = np.mean(
         [crossed((rng.random(600) < 0.5).astype(int), alpha, restart=False) for _ in range(streams)]
     )
@@ -79,7 +79,7 @@ def test_with_restarts_alarms_are_far_apart_on_average():
     assert np.mean(first) >= 1 / alpha
 
 
-@pytest.mark.parametrize("restart", [True, False])
+@over("restart", [True, False])
 def test_a_fall_is_found_soon(restart):
     rng, delays = np.random.default_rng(2), []
     for _ in range(30):
@@ -91,7 +91,7 @@ def test_a_fall_is_found_soon(restart):
     assert np.median(delays) < (120 if restart else 400)
 
 
-@pytest.mark.parametrize(("bound", "before", "after"), [(0.8, 0.84, 0.7), (0.9, 0.92, 0.85)])
+@over("bound, before, after", [(0.8, 0.84, 0.7), (0.9, 0.92, 0.85)])
 def test_when_it_began_and_how_bad_it_is(bound, before, after):
     rng, found = np.random.default_rng(4), []
     for _ in range(150):

@@ -1,16 +1,13 @@
 """A constraint holds exactly where its statements do, whatever the rates."""
 
 import numpy as np
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from setpoint import Goal
 from setpoint.counts import Codebook, Confusion, Stratum
 from setpoint.guarantees import Requirement, Several, requirements_of
-from setpoint.guarantees import requirements as kinks
 from setpoint.guarantees.requirements import leaves, needs_one_of_several
 from setpoint.program import link
+from thinning import over
 
 CLASSES = ("a", "b", "c")
 GROUPS = tuple(Stratum(None, (("sex", s),)) for s in ("f", "m", "x"))
@@ -58,80 +55,56 @@ def holds(part, v):
     return all(found) if part.every else any(found)
 
 
-@pytest.mark.parametrize("text", CONSTRAINTS)
-@settings(max_examples=40)
-@given(st.integers(0, 2**32 - 1))
-def test_a_constraint_holds_where_its_statements_do(text, seed):
+def drawn(seed):
     rng = np.random.default_rng(seed)
     counts = np.zeros((3, 4, 3))
     counts[:, :3] = rng.integers(1, 30, (3, 3, 3))
-    program, v = program_of(text, counts)
-    [constraint] = program.constraints
-    part = requirements_of(constraint)
-    assert holds(part, v) == (float(constraint.violation(v)) <= 1e-12)
+    return counts
 
 
-def test_no_kink_is_left_inside_a_statement():
-    counts = np.ones((3, 4, 3))
-    counts[:, 3] = 0.0
-    for text in CONSTRAINTS:
-        program, _ = program_of(text, counts)
-        assert not any(
-            x.function.has_kinks for x in leaves(requirements_of(program.constraints[0]))
-        )
+def part_of(text):
+    program, _ = program_of(text, drawn(0))
+    return requirements_of(program.constraints[0])
 
 
-def test_one_of_several_inside_all_of_several():
-    counts = np.ones((3, 4, 3))
-    counts[:, 3] = 0.0
-    program, _ = program_of("recall.min() - accuracy.min(sex) >= -0.3", counts)
-    part = requirements_of(program.constraints[0])
+@over("text", CONSTRAINTS)
+def test_a_constraint_holds_where_its_statements_do(text):
+    assert not any(x.function.has_kinks for x in leaves(part_of(text)))
+    for seed in range(40):
+        program, v = program_of(text, drawn(seed))
+        [constraint] = program.constraints
+        met = float(constraint.violation(v)) <= 1e-12
+        assert holds(requirements_of(constraint), v) == met
+
+
+def test_where_no_side_is_the_good_one_every_arm_is_asked_for():
+    for seed in range(40):
+        text = "recall.max() * (recall(label='a') - accuracy) >= -0.05"
+        program, v = program_of(text, drawn(seed))
+        [constraint] = program.constraints
+        part = requirements_of(constraint)
+        assert isinstance(part, Several)
+        assert (part.every, len(part.parts)) == (True, 3)
+        assert not holds(part, v) or float(constraint.violation(v)) <= 1e-12
+
+
+@over("text, every, parts, number", [
+    ("recall.difference() <= 0.3", True, [None] * 6, 6),  # pairs are ordered
+    ("recall.max() >= 0.3", False, [None] * 3, 3),
+    ("recall.min() - accuracy.min(sex) >= -0.3", True, [False] * 3, 9),
+])  # fmt: skip
+def test_all_of_several_and_one_of_several(text, every, parts, number):
+    part = part_of(text)
     assert isinstance(part, Several)
-    assert part.every
-    assert [inner.every for inner in part.parts] == [False] * 3
-    assert len(list(leaves(part))) == 9
-    assert needs_one_of_several(part)
-    program, _ = program_of("recall.min() - accuracy.max(sex) >= -0.3", counts)
-    assert not needs_one_of_several(requirements_of(program.constraints[0]))
-
-
-@settings(max_examples=40)
-@given(st.integers(0, 2**32 - 1))
-def test_where_no_side_is_the_good_one_every_arm_is_asked_for(seed):
-    rng = np.random.default_rng(seed)
-    counts = np.zeros((3, 4, 3))
-    counts[:, :3] = rng.integers(1, 30, (3, 3, 3))
-    program, v = program_of("recall.max() * (recall(label='a') - accuracy) >= -0.05", counts)
-    [constraint] = program.constraints
-    part = requirements_of(constraint)
-    assert isinstance(part, Several)
-    assert part.every
-    assert len(part.parts) == 3
-    if holds(part, v):
-        assert float(constraint.violation(v)) <= 1e-12
+    assert part.every is every
+    assert [getattr(inner, "every", None) for inner in part.parts] == parts
+    assert len(list(leaves(part))) == number
+    assert needs_one_of_several(part) is (False in parts or not every)
+    assert not needs_one_of_several(part_of("recall.min() - accuracy.max(sex) >= -0.3"))
 
 
 def test_too_many_statements_are_left_together_where_that_is_safe(monkeypatch):
-    monkeypatch.setattr(kinks, "MOST", 8)
-    counts = np.ones((3, 4, 3))
-    counts[:, 3] = 0.0
+    monkeypatch.setattr("setpoint.guarantees.requirements.MOST", 8)
     # A floor falls where a smallest value is drawn too small; under a largest one it does not.
-    program, _ = program_of("recall.min() + precision.min() >= 0.1", counts)
-    assert isinstance(requirements_of(program.constraints[0]), Requirement)
-    program, _ = program_of("recall.max() + precision.max() >= 0.1", counts)
-    assert len(list(leaves(requirements_of(program.constraints[0])))) == 9
-
-
-def test_pairs_are_ordered_and_the_largest_is_one_of_several():
-    counts = np.ones((3, 4, 3))
-    counts[:, 3] = 0.0
-    program, _ = program_of("recall.difference() <= 0.3", counts)
-    part = requirements_of(program.constraints[0])
-    assert isinstance(part, Several)
-    assert part.every
-    assert len(part.parts) == 6
-    program, _ = program_of("recall.max() >= 0.3", counts)
-    part = requirements_of(program.constraints[0])
-    assert isinstance(part, Several)
-    assert not part.every
-    assert len(list(leaves(part))) == 3
+    assert isinstance(part_of("recall.min() + precision.min() >= 0.1"), Requirement)
+    assert len(list(leaves(part_of("recall.max() + precision.max() >= 0.1")))) == 9

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from inference.samples import ONE, confusion, expression, grouped
 from setpoint.counts import Stratum
 from setpoint.goals import TABLE
-from setpoint.inference import at_least, bind_counted, exact_limits, trials_of
-from setpoint.inference.tails import Trials
+from setpoint.inference import Trials, at_least, bind_counted, exact_limits, trials_of
 from thinning import over
 
 TN, FP, FN, TP = 900, 50, 19, 81

@@ -206,10 +206,12 @@ def gains(a, b, c, d, column="x"):
     ((-5, 2, 1, -3),
      "when 2 times the probability plus x minus 3 times the probability times x exceeds 5"),
     ((5, -2, -1, 0), "when 2 times the probability plus x is below 5"),
-    ((-5, 0, 0, 1, "credit line"), 'when the probability times "credit line" exceeds 5'),
 ])  # fmt: skip
 def test_words_for_two_classes(coefficients, words):
     assert gains(*coefficients).explain(YES) == f"predict 'yes' {words}"
+    of_risk = gains(*coefficients, "credit line").explain(ClassNames((0, 1), score="the risk"))
+    named = re.sub(r"\bx\b", '"credit line"', words).replace("the probability", "the risk")
+    assert of_risk == f"predict 1 {named}"
 
 
 quarters = st.sampled_from(np.arange(-8, 9) / 4)

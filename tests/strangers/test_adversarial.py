@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from guarantees.test_promise_long import Cells, churn, fbeta, gap, precision, recall
 from oracles.binary import INF, Mcc
+from oracles.populations import Cells, churn, fbeta, gap, precision, recall
 from oracles.problems import ORDERS, random_case
 from setpoint import Dataset, InfeasibleError, NotCertifiable, PlugInClassifier, solve
 from thinning import thinned

@@ -1,0 +1,156 @@
+"""Margins of rules, the path from safe to bold ones, and what is certified of several tests."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from setpoint import Goal
+from setpoint.counts import Confusion
+from setpoint.guarantees import MARGINS, Promise, RuleTests, fixed_sequence, holm, level_of_try
+from setpoint.guarantees.paths import path_rules_of
+from setpoint.guarantees.promise import margins_of, slack_and_error
+from setpoint.guarantees.requirements import leaves
+from setpoint.inference.delta import slopes
+from setpoint.program import link
+from thinning import over
+
+# ---------------------------------------------------------------------- margins
+TABLE = [[5_000, 400], [300, 900], [0, 0]]
+COST = "cost({(0, 1): 1, (1, 0): 4}) <= 0.3"
+
+
+def built(constraint, table=TABLE):
+    found = Confusion.of_counts((0, 1), table)
+    linked = link(Goal.parse(f"maximize accuracy s.t. {constraint}"), found.codebook)
+    return RuleTests(Promise.of(linked, 0.95), found.marginals), found
+
+
+def margin(constraint, table=TABLE, times=1.0):
+    tests, found = built(constraint, table)
+    counts = found.counts.reshape(-1, 1)
+    out = margins_of(tests.parts[0], tests.counted(found), counts, np.full(len(counts), times))
+    return float(out[0])
+
+
+@over("constraint, k, n, share", [
+    ("recall >= 0.7", 900, 1_200, 0.7), ("precision >= 0.67", 900, 1_300, 0.67),
+    ("false_positive_rate <= 0.09", 5_000, 5_400, 0.91),
+])  # fmt: skip
+def test_an_exact_test_gives_the_quantile_of_its_p_value(constraint, k, n, share):
+    wanted = stats.norm.isf(stats.binom.sf(k - 1, n, share))
+    assert margin(constraint) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_margins_by_hand():
+    # Costs of three sizes; one more row of the dearest sort.
+    cost, n = np.array([0.0, 1.0, 4.0]), np.array([5_900.0, 400.0, 301.0])
+    mean = cost @ n / n.sum()
+    error = np.sqrt(((cost - mean) ** 2) @ n) / n.sum()
+    assert margin(COST) == pytest.approx((0.3 - mean) / error, rel=1e-9)
+    # Fewer rows to test have larger errors.
+    assert margin(COST, times=4.0) == pytest.approx(margin(COST) / 2.0)
+    quarter = [[1_250, 100], [75, 225], [0, 0]]
+    assert margin("recall >= 0.7", times=4.0) == pytest.approx(margin("recall >= 0.7", quarter))
+    # The worst of several counts.
+    both = min(margin("recall >= 0.7"), margin("specificity >= 0.7"))
+    assert margin("recall.min() >= 0.7") == pytest.approx(both)
+
+
+def test_margins_at_the_ends():
+    few = margin("precision >= 0.7", [[900, 0], [300, 12], [0, 0]])
+    many = margin("precision >= 0.7", [[860, 40], [62, 250], [0, 0]])
+    assert 2.0 < few < 2.5 < many  # few rows with a perfect record are not the safest
+    assert margin("recall >= 0.1") > 30.0
+    assert 0.0 < margin("recall >= 0.9", [[100, 0], [0, 40], [0, 0]]) < 10.0
+    assert margin("precision >= 0.6", [[100, 0], [40, 0], [0, 0]]) < 0.0
+
+
+@over(
+    "constraint", ["g_mean >= 0.7", "fbeta(2) >= 0.6", "balanced_accuracy >= 0.8", "h_mean >= 0.7"]
+)
+def test_errors_are_those_of_rows_drawn_again(constraint):
+    tests, found = built(constraint)
+    (x,) = leaves(tests.parts[0])
+    counts = found.counts.reshape(-1, 1)
+    _, (error,) = slack_and_error(x, tests.counted(found), counts, np.ones(len(counts)))
+    rng = np.random.default_rng(0)
+    share = found.counts.ravel() / found.counts.sum()
+    drawn = rng.multinomial(int(found.counts.sum()), share, 4_000).reshape(-1, 3, 2)
+    values = [float(x.function.value(rates(tests, one))) for one in drawn[:, None].astype(float)]
+    assert error == pytest.approx(np.std(values), rel=0.05)
+
+
+def rates(tests, counts):
+    """The rates of rows drawn again: their populations vary with them."""
+    norms = [float((counts * rate.given_rows[:, None]).sum()) for rate in tests.program.rates]
+    return tests.program.table.of(counts) * tests.program.table.norms / np.array(norms)
+
+
+def test_slopes_of_many_points_are_the_gradients_of_each():
+    tests, _ = built("g_mean - 0.5 * fbeta(2) >= 0.1")
+    (x,) = leaves(tests.parts[0])
+    v = np.random.default_rng(1).uniform(0.1, 0.9, (7, len(tests.program.rates)))
+    assert np.allclose(slopes(x.function, v), [x.function.gradient(row) for row in v])
+
+
+# ---------------------------------------------------------------------- from safe to bold
+def by_hand(margins, values):
+    out, best = [], -np.inf
+    for margin in [min(margins.max(), 60.0), *MARGINS]:
+        able = [i for i in range(len(margins)) if margins[i] >= margin]
+        if not able:
+            continue
+        top = max(able, key=lambda i: (values[i], margins[i]))
+        if values[top] > best:
+            best = values[top]
+            out.append(top)
+    return out
+
+
+@over("seed", range(60))
+def test_a_path_holds_the_best_at_each_margin(seed):
+    rng = np.random.default_rng(seed)
+    margins, values = rng.normal(0, 4, 30).round(1), rng.random(30).round(1)
+    got, wanted = path_rules_of(margins, values), by_hand(margins, values)
+    assert values[got].tolist() == values[wanted].tolist()
+    assert margins[got].tolist() == margins[wanted].tolist()
+    assert (np.diff(values[got]) > 0).all()
+    assert (np.diff(margins[got]) < 0).all()
+    assert margins[got[0]] == margins.max()
+
+
+def test_rules_without_a_margin_or_a_value_are_not_on_the_path():
+    margins = np.array([-np.inf, 2.0, 1.0, np.inf])
+    values = np.array([9.0, np.nan, 0.5, 0.1])
+    assert path_rules_of(margins, values).tolist() == [3, 2]
+    assert path_rules_of(np.array([-np.inf]), np.array([1.0])).size == 0
+    assert (MARGINS[0], MARGINS[-1]) == pytest.approx((60.0, -60.0))
+    assert (np.diff(MARGINS) < 0).all()
+
+
+# ---------------------------------------------------------------------- of several tests
+def test_a_path_ends_at_its_first_failure_and_is_not_read_on():
+    tests = iter([True, True, False, True])
+    assert fixed_sequence(tests) == 2
+    assert list(tests) == [True]
+    assert fixed_sequence([]) == 0
+
+
+@over("seed", range(20))
+def test_holm_by_its_definition(seed):
+    p = np.random.default_rng(seed).random(6) ** 3
+    order, wanted = np.argsort(p), np.zeros(6, bool)
+    for k, i in enumerate(order):
+        if p[i] > 0.05 / (6 - k):
+            break
+        wanted[i] = True
+    assert (holm(p / 0.05) == wanted).all()
+
+
+def test_levels_of_all_tries_together():
+    levels = [level_of_try(0.05, k) for k in range(1, 10_000)]
+    assert levels[0] == 0.05
+    assert (np.diff(levels) < 0).all()
+    assert sum(levels) == pytest.approx(0.05 * (2.0 - 6.0 / math.pi**2), rel=1e-3)
