@@ -11,10 +11,10 @@ from setpoint.inference import successes_needed
 from thinning import over
 
 
-@over("share", [0.0, 0.1, 0.5, 0.9, 0.99, 1.0])
-@over("tail", [0.3, 0.05, 0.01])
+@over("share", [0.0, 0.1, 0.5, 0.7, 0.9, 0.99, 1.0])
+@over("tail", [0.3, 0.05, 0.01, 1e-8])
 def test_successes_needed_by_trying_all(share, tail):
-    for n in [*range(1, 40), 300]:
+    for n in [*range(1, 60), 300]:
         k = np.arange(n + 2)
         wanted = k[(stats.binom.sf(k - 1, n, share) <= tail) & (k > 0)][0]
         assert successes_needed([n], share, tail)[0] == wanted

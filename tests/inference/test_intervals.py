@@ -12,6 +12,7 @@ from inference.samples import ONE, confusion, deployed, expression, grouped
 from setpoint.counts import Rows
 from setpoint.errors import EmptyPopulationError, GoalError
 from setpoint.inference import bind_counted, clopper_pearson, influence_of, interval
+from setpoint.inference.delta import correlations
 from setpoint.inference.tails import difference_above
 from thinning import over
 
@@ -99,6 +100,20 @@ def test_difference_of_groups_is_the_widest_of_its_pairs():
     assert 0 < low < hits.max() / n.max() - (hits / n).min()
     # What is around it passes its limits on.
     assert of("1 - recall.difference(g)", THREE) == pytest.approx((1 - high, 1 - low, kind))
+
+
+def test_correlations_of_rates_are_those_of_their_rows():
+    where = confusion(ONE, [[[3000, 1000], [500, 2500], [0, 0]]])
+    texts = ("recall", "1 - recall", "specificity", "accuracy")
+    found = correlations(*bind_counted([expression(text) for text in texts], where))
+    # Of all rows 3 of 7 are positive, and the errors of both classes are apart.
+    of_recall = 3 / 7 * math.sqrt(5 / 36 / 3000 / (55 / 70 * 15 / 70 / 7000))
+    of_other = 4 / 7 * math.sqrt(3 / 16 / 4000 / (55 / 70 * 15 / 70 / 7000))
+    wanted = [
+        [1.0, -1.0, 0.0, of_recall], [-1.0, 1.0, 0.0, -of_recall],
+        [0.0, 0.0, 1.0, of_other], [of_recall, -of_recall, of_other, 1.0],
+    ]  # fmt: skip
+    np.testing.assert_allclose(found, wanted, atol=0.01)
 
 
 @over("text", SMOOTH)
@@ -228,6 +243,9 @@ def test_many_classes_tell_the_same_with_and_without_profiles(monkeypatch):
     counts[:, 4] = 0
     where = confusion(ONE, counts, classes=("a", "b", "c", "d"))
     full = of("macro_f1", where)
+    with monkeypatch.context() as few:
+        few.setattr("setpoint.inference.profiles._AT_ONCE", 1)
+        assert of("macro_f1", where)[:2] == pytest.approx(full[:2], rel=1e-9)
     monkeypatch.setattr("setpoint.inference.profiles.MOST_WEIGHTS", 0)
     assert of("macro_f1", where)[:2] == pytest.approx(full[:2], abs=5e-4)
 

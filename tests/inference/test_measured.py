@@ -1,14 +1,17 @@
 """Intervals where rows count by columns of numbers."""
 
+import math
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from inference.samples import CLASSES, expression
 from setpoint import Goal
 from setpoint.counts import Column, Rows
 from setpoint.errors import EmptyPopulationError
 from setpoint.inference import bind_counted, interval, interval_of
-from setpoint.inference.delta import unsmoothed
+from setpoint.inference.delta import sums_of_powers, unsmoothed
 from thinning import over
 
 TEXTS = [
@@ -111,11 +114,30 @@ def test_rows_effective_rows_and_the_sums_above_and_below_the_line():
 @over("text, low, high", [
     ("recall.weighted(amount)", 0.0, 1.0), ("profit(tp=amount)", 0.0, np.inf),
     ("profit(tp=amount - 5, fp=-5)", -5.0, np.inf), ("profit(fn=-amount)", -np.inf, 0.0),
-    ("precision.weighted(amount)", 0.0, 1.0),
+    ("precision.weighted(amount)", 0.0, 1.0), ("1 / recall.weighted(amount)", 0.0, np.inf),
+    ("tp.weighted(amount) / fp.weighted(amount)", 0.0, np.inf),
 ])  # fmt: skip
 def test_ranges_whatever_the_data(text, low, high):
     bound, found = counted(text, *sample())
     assert found.range(bound) == (low, high)
+
+
+def test_sums_of_powers_are_those_of_the_laws_they_are_named_after():
+    """Squares as if amounts had a gamma law, cubes as if they had a lognormal one."""
+    gamma, lognormal = stats.gamma(2.5, scale=1.7), stats.lognorm(0.6)
+    for effect in ([0.0, 1.0], [0.0, -2.0], [-3.0, 1.0]):
+        found = []
+        for law in (gamma, lognormal):
+            one, n, each = np.array([1.0, *map(law.moment, (1, 2))]), 1000.0, np.array(effect)
+            products = n * one[np.add.outer([0, 1], [0, 1])][..., None]
+            found.append(sums_of_powers(n * one[:2, None], products, each[:, None]))
+        shares = [
+            sum(math.comb(p, j) * each[0] ** (p - j) * each[1] ** j * law.moment(j or 0)
+                for j in range(p + 1))
+            for law, p in ((gamma, 2), (gamma, 4), (lognormal, 3))
+        ]  # fmt: skip
+        assert found[0][1] / n == pytest.approx(shares[1] - shares[0] ** 2)
+        assert found[1][0] / n == pytest.approx(shares[2])
 
 
 def test_all_caught_is_not_certain():
