@@ -23,6 +23,7 @@ from setpoint import (
     save_model,
     solve,
 )
+from setpoint.classifiers import linear_scores
 from setpoint.errors import InputError
 from setpoint.search import Limits
 from setpoint.solvers import CrossEntropy, CuttingPlane, Minibatches, Portfolio, Profiled, Sigmoid
@@ -220,6 +221,19 @@ def test_features_without_end_end_stages_and_no_training(short_polish):
             clf = penalty(solver=solver, preprocessor=None).fit(rows, Y[:100])
         assert all(np.isfinite(c["objective"]) for c in clf.candidates_)
     assert any("too large to be whitened" in w for w in clf.goal_report_.warnings)
+
+
+def test_scores_that_are_not_finite_end_a_stage(monkeypatch):
+    calls, plain = itertools.count(), linear_scores
+
+    def broken(X, theta):
+        return plain(X, theta) * (1.0 if next(calls) < 300 else np.nan)
+
+    monkeypatch.setattr("setpoint.penalty.solvers.linear_scores", broken)
+    clf = penalty(solver="sigmoid").fit(X, Y)
+    notes = [w for w in clf.goal_report_.warnings if "the scores were no longer finite" in w]
+    assert [note.partition(":")[0] for note in notes] == ["sigmoid, T = 1", "sigmoid, T = 5"]
+    assert clf.goal_report_.objective.value > 0.5
 
 
 # ---------------------------------------------------------------------- options

@@ -132,12 +132,17 @@ def test_all_of_them_contend_where_nothing_is_known(seed, weighted, digits):
 
 
 @pytest.mark.parametrize("kind", list(ALL))
-@given(seed=seeds, weighted=st.booleans(), least=st.sampled_from([0.0, 10.0]))
-def test_the_best_contends(kind, seed, weighted, least):
+@given(
+    seed=seeds,
+    weighted=st.booleans(),
+    least=st.sampled_from([0.0, 10.0]),
+    few=st.sampled_from([100, 2000]),
+)
+def test_the_best_contends(kind, seed, weighted, least, few):
     rows = line(seed, digits=6, weighted=weighted)
     goal, every = goal_of(ALL[kind], *rows[2:]), everywhere(*rows)
     known = goal.best(*np.array(counted(*rows, 0.0))[:, None])
-    with patch("setpoint.penalty.solvers._FEW", 100):
+    with patch("setpoint.penalty.solvers._FEW", few):
         A, B, t = contenders(goal, *rows, known.violation, known.value)
     found, best = goal.best(A, B, least), goal.best(*every, least)
     assert found[1:2] + found[3:4] == best[1:2] + best[3:4]
