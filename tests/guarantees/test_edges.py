@@ -1,10 +1,16 @@
 """Statements, p-values and plans at the edges of what they take."""
 
-import numpy as np
+import math
 
-from setpoint import Goal
+import numpy as np
+import pytest
+
+from guarantees.test_p_values import built, confusion, p_of
+from setpoint import Confidence, Goal, GoalError, InputError, Monitor, NotCertifiable, solve
 from setpoint.counts import Codebook, Confusion, Stratum
-from setpoint.guarantees import Requirement, requirements_of
+from setpoint.guarantees import Pilot, Requirement, fewest_rows, requirements_of
+from setpoint.guarantees.p_values import PValues, betting_p
+from setpoint.guarantees.planning import Binomial, least_rows
 from setpoint.program import link
 from thinning import over
 
@@ -52,3 +58,120 @@ def test_a_kink_inside_other_functions(text):
         assert shown == met or not KINKS[text]
         seen.add(shown)
     assert seen == {True, False}
+
+
+# ---------------------------------------------------------------------- p-values
+TWO = [[[40, 2], [6, 30]], [[30, 3], [2, 20]]]
+PARTS = [[[40, 2], [6, 30.5]], [[30, 3], [2, 20]]]
+
+
+@over("text, tables, kind", [
+    ("recall.on(g=a) - recall.on(g=b) >= -0.2", TWO, "melding"),
+    ("recall.on(g=a) - recall.on(g=b) >= -0.2", PARTS, "drawn"),  # parts of rows
+    ("recall.on(g=a) - recall >= -0.2", TWO, "drawn"),  # the same rows
+    ("recall.on(g=a) - fbeta(2).on(g=b) >= -0.2", TWO, "drawn"),  # three sorts of rows
+    ("tp.on(g=a) / fp.on(g=a) - recall.on(g=b) >= 9", TWO, "drawn"),  # one sort is infinite
+    ("recall.on(g=a) * recall.on(g=b) >= 0.7", TWO, "drawn"),
+])  # fmt: skip
+def test_only_shares_of_whole_and_different_rows_are_melded(text, tables, kind):
+    found = p_of(text, tables)
+    assert found.kind == kind
+    assert 1e-4 < found.p < 0.5
+
+
+def test_where_the_slope_is_nothing_the_range_says_which_side_is_bad():
+    half = [[50, 50], [50, 50]]
+    assert p_of("(recall - 0.5) * (precision - 0.5) >= 0.01", half).p > 0.9
+    assert p_of("(recall - 0.5) * (precision - 0.5) >= -0.04", half).p < 0.01
+
+
+def test_a_bound_that_every_row_meets_needs_one_row():
+    for counts, p in (([3.0, 0.0], 0.0), ([0.0, 0.0], 1.0)):
+        assert betting_p(np.array([1.0, 0.5]), np.ones(2), np.array(counts), 0.5, 1.0) == p
+
+
+def test_a_rate_without_an_end_shows_nothing_by_bets_and_has_no_limit():
+    table = [[80, 12], [9, 99]]
+    text = "tp / fp + recall >= 1"
+    assert p_of(text, table, strict=True).p < 1e-9
+    assert p_of(text, table, strict=True, fractional=True).p == 1.0
+    c, counted = built(text, confusion(np.array([table], float)))
+    assert PValues(counted).limit(c, 0.05) is None
+
+
+# ---------------------------------------------------------------------- rows needed, and plans
+def refused(goal, n_positive, **more):
+    """What a refusal on 400 rows with so many positives says of rows."""
+    y = (np.arange(400) < n_positive).astype(int)
+    scores = np.random.default_rng(0).normal(1.5 * y)
+    how = Confidence(0.95, on_uncertified="nearest")
+    with pytest.warns(UserWarning):  # noqa: PT030
+        found = solve(goal, scores, y, confidence=how, **more)
+    assert found.report.guarantee.state == "not certified"
+    return found.report.guarantee.rows_needed
+
+
+@over("n_positive", [20, 28])
+def test_rows_needed_are_those_of_a_perfect_record(n_positive):
+    goal = "maximize precision subject to recall >= 0.9"
+    assert refused(goal, n_positive) == math.ceil(400 * 29 / n_positive)
+    groups = {"g": (np.arange(400) % 3 == 0).astype(str)}
+    goal = "maximize precision subject to recall.min(g) >= 0.9"
+    wanted = math.ceil(400 * 36 / math.ceil(n_positive / 3))
+    assert refused(goal, n_positive, sensitive_features=groups) == wanted
+
+
+def test_a_gap_too_small_for_any_number_of_rows():
+    assert least_rows(Binomial(0.5 + 2e-7, 0.5, 1e-3, 0.05).at, 0.8) is None
+
+
+@over("text", ["recall.max(g) >= 0.8", "recall.min(g) >= 0.8"])
+def test_one_of_several_takes_the_fewest_rows_and_all_the_most(text):
+    found = confusion(np.array(TWO, float))
+    whole = Pilot.of(f"maximize accuracy s.t. {text}", found)
+    parts = [f"recall.on(g={g}) >= 0.8" for g in "ab"]
+    each = [Pilot.of(f"maximize accuracy s.t. {part}", found) for part in parts]
+    one_of = ".max" in text
+    levels = 0.05 / 2 if one_of else 0.05
+    rows = [fewest_rows(x.parts[0], x.counted, levels).rows for x in each]
+    assert fewest_rows(whole.parts[0], whole.counted, 0.05).rows == (min if one_of else max)(rows)
+    needed = [x.plan(0, levels).rows(0.8) for x in each]
+    planned = whole.plan(0, 0.05).rows(0.8)
+    assert planned == min(needed) if one_of else planned >= max(needed)
+
+
+def test_too_much_to_plan_for(monkeypatch):
+    monkeypatch.setattr("setpoint.inference.profiles.MOST_WEIGHTS", 0)
+    with pytest.raises(InputError, match="too many classes and groups"):
+        Pilot.of("maximize accuracy s.t. recall >= 0.5", confusion(np.array(TWO, float)))
+
+
+# ---------------------------------------------------------------------- watching row by row
+@over("text", [
+    "recall + precision >= 1", "recall - predicted_rate >= 0", "g_mean >= 0.5",
+    "f1.on(sex=f) - f1.on(sex=m) >= -0.1", "recall - recall.on(sex=f) >= -0.1",
+    "tp.on(sex=f) / fp.on(sex=f) - recall.on(sex=m) >= 0",
+])  # fmt: skip
+def test_what_is_no_sum_over_rows_is_not_watched(text):
+    with pytest.raises(GoalError, match="cannot be watched row by row"):
+        Monitor(goal=f"maximize f1 s.t. {text}", classes=[0, 1]).update_decisions([1, 0], [1, 0])
+
+
+@over("text, names", [
+    ("precision.difference(sex) <= 0.1", "(sex = f against sex = m)"),
+    ("precision.on(sex=f) - negative_predictive_value >= 0", "(sex = f)"),
+    ("recall.on(sex=f) + recall.on(sex=m) >= 0.5", "(sex = f and sex = m)"),
+])  # fmt: skip
+def test_a_watched_statement_names_its_groups(text, names):
+    goal, groups = f"maximize f1 s.t. {text}", {"sex": ["f", "m"]}
+    monitor = Monitor(goal=goal, classes=[0, 1], groups=groups)
+    monitor.update_decisions([1, 0], [1, 0], sensitive_features={"sex": ["f", "m"]})
+    assert names in " ".join(str(monitor).split())
+
+
+def test_a_refusal_of_a_bound_that_is_no_number_names_no_other():
+    y = (np.arange(400) < 100).astype(int)
+    scores = np.random.default_rng(0).normal(1.5 * y)
+    with pytest.raises(NotCertifiable) as caught:
+        solve("maximize recall subject to precision >= 0.5 + prior", scores, y, confidence=0.99)
+    assert caught.value.reachable == {}
