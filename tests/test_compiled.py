@@ -13,13 +13,7 @@ import numpy as np
 import pytest
 
 from setpoint.compiled import _announce, kernel
-from setpoint.counts import argmax as argmax_kernel
-from setpoint.counts import confusion as count
-from setpoint.counts import curves as cutoffs_module
-from setpoint.counts import curves as hull
-from setpoint.counts import evidence as canonical
-from setpoint.counts import sweep
-from setpoint.counts import sweep as ratios
+from setpoint.counts import argmax, confusion, curves, evidence, sweep
 from setpoint.ramp.solvers.cutting_plane import primal_and_dual
 
 
@@ -41,13 +35,10 @@ def nobody_calls(x):
     return x
 
 
-def test_a_kernel_calls_another():
+def test_a_kernel_is_compiled_when_it_is_called_and_calls_another():
+    assert nobody_calls._compiled is None
     assert shares(np.array([1.0, 3.0])).tolist() == [0.25, 0.75]
     assert np.isnan(shares(np.zeros(1))).all()
-
-
-def test_nothing_is_compiled_before_it_is_called():
-    assert nobody_calls._compiled is None
     assert shares.compiled() is shares.compiled()
 
 
@@ -206,26 +197,26 @@ def kernels():
     rng = np.random.default_rng(0)
     scores = np.round(rng.normal(size=200), 1)
     kind = rng.integers(0, 2, 200).astype(np.uint8)
-    _, counts = cutoffs_module.cutoffs(scores, kind, None, 2)
+    _, counts = curves.cutoffs(scores, kind, None, 2)
     bits = scores.view(np.int64)
-    low, _ = cutoffs_module._magnitudes(bits)
+    low, _ = curves._magnitudes(bits)
     keys = np.empty_like(bits)
-    cutoffs_module._fill_keys(bits, kind, 1, low - 1, keys)
+    curves._fill_keys(bits, kind, 1, low - 1, keys)
     ranked = np.sort(keys)
-    yield cutoffs_module._magnitudes, (bits,)
-    yield cutoffs_module._magnitudes, (np.zeros(3, np.int64),)
-    yield cutoffs_module._fill_keys, (bits, kind, 1, low - 1, np.empty_like(bits))
-    yield cutoffs_module._accumulate, (ranked >> 1, ranked & 1, None, np.empty_like(counts))
+    yield curves._magnitudes, (bits,)
+    yield curves._magnitudes, (np.zeros(3, np.int64),)
+    yield curves._fill_keys, (bits, kind, 1, low - 1, np.empty_like(bits))
+    yield curves._accumulate, (ranked >> 1, ranked & 1, None, np.empty_like(counts))
     for side in (-1.0, 1.0):
-        yield hull._chain_of_curve, (counts[0], counts[1], 0.0078125, 0.0078125, side)
+        yield curves._chain_of_curve, (counts[0], counts[1], 0.0078125, 0.0078125, side)
     p = rng.dirichlet([1, 1], 200)
     for weight in (None, rng.random(200)):
-        yield count._count_distribution, (None, kind, p, weight, np.zeros((1, 2, 2)))
-        yield count._count_pairs, (None, kind, kind, weight, np.zeros((1, 2, 2)))
+        yield confusion._count_distribution, (None, kind, p, weight, np.zeros((1, 2, 2)))
+        yield confusion._count_pairs, (None, kind, kind, weight, np.zeros((1, 2, 2)))
     forms = np.array([[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
     size = counts.shape[1]
     scratch = np.empty(size), np.empty(size), np.empty(size)
-    yield ratios.ratio, (counts, 0, size, forms, np.zeros(2), 0.0, *scratch)
+    yield sweep.ratio, (counts, 0, size, forms, np.zeros(2), 0.0, *scratch)
     yield (
         sweep.sweep,
         (
@@ -235,15 +226,15 @@ def kernels():
         ),
     )  # fmt: skip
     out = np.empty(200, np.uint64)
-    yield canonical._hash, (p.view(np.uint64), kind, out)
+    yield evidence._hash, (p.view(np.uint64), kind, out)
     for code, weight in ((None, None), (kind, rng.random(200))):
-        yield count._count_distribution, (code, kind, p, weight, np.zeros((2, 2, 3)))
+        yield confusion._count_distribution, (code, kind, p, weight, np.zeros((2, 2, 3)))
     three = np.ascontiguousarray(rng.dirichlet([1, 1, 1, 1, 1, 1], 200).T)
     starts, lines = np.array([0, 120, 200]), np.zeros((4, 6))
     W, B = rng.random((2, 6)), rng.random((2, 6))
     for true, weight in ((None, None), (kind, rng.random(200))):
         yield (
-            argmax_kernel._features,
+            argmax._features,
             (
                 three, W, B, starts, None, true, weight, np.empty(256), np.empty(256, np.uint8),
                 lines, lines.copy(),
