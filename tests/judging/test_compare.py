@@ -9,7 +9,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from setpoint import Deployed, OnlineFClassifier, PlugInClassifier, compare, evaluate, frontier
+from setpoint import Deployed, PlugInClassifier, compare, evaluate, frontier
+from setpoint.judging import Part
+from setpoint.judging.judge import which_is_better
+from setpoint.report import Entry, GoalReport
 from thinning import over
 
 BETTER, WORSE, CLOSE = "shown to be better", "shown to be worse", "too close to call"
@@ -81,9 +84,8 @@ def test_values_and_differences_are_those_that_are_counted_by_hand():
 def test_models_and_their_decisions_compare_equally(name):
     given = {n: decisions()[n] for n in ("today", name)}
     other = compare(GOAL, given, None, Y, frontier=False)
-    mixed = only("today", name) | {"today": given["today"]}
-    for same in (only("today", name), {n: pd.Series(d) for n, d in given.items()}, mixed):
-        one = compare(GOAL, same, X, Y, frontier=False)
+    for same in (only("today", name), only(name) | {"today": given["today"]}):
+        one = compare(GOAL, {n: same[n] for n in given}, X, Y, frontier=False)
         for a, b in zip(one.differences[name], other.differences[name], strict=True):
             assert numbers(a) == pytest.approx(numbers(b))
         assert (one.verdict, one.why) == (other.verdict, other.why)
@@ -161,25 +163,16 @@ def test_the_rows_that_change():
     kinds = np.where(same, "none", np.where(right, "win", "loss"))
     assert changed["change_new"].tolist() == kinds.tolist()
     assert (kinds == "win").sum() == pytest.approx(found().pairs["new"].changes.wins * len(Y))
-
-
-def test_frames_of_pandas_and_polars_with_an_index():
-    names = ["x", "w", "v"]
-    frame = pd.DataFrame(X, columns=names, index=[f"r{i}" for i in range(len(Y))])
-    first, rest = frame.iloc[:600], frame.iloc[600:]
-    fitted = {
-        n: LogisticRegression(C=c).fit(first, Y[:600]) for n, c in (("today", 0.01), ("new", 1.0))
-    }
+    # Rows are named by their index, where they have one; a column may be the model.
+    frame = pd.DataFrame(X, columns=[*"xwv"], index=[f"r{i}" for i in range(len(Y))])
+    given = {"today": "said", "new": new}
     shuffled = pd.Series(Y, index=frame.index).sample(frac=1.0, random_state=0)
-    one = compare(GOAL, fitted, rest, shuffled.loc[rest.index][::-1])
-    other = compare(GOAL, fitted, pl.DataFrame(X[600:], schema=names), pl.Series(Y[600:]))
-    assert numbers(one.differences["new"][0]) == numbers(other.differences["new"][0])
-    assert one.changed["index"].tolist() == [f"r{600 + i}" for i in one.changed["row"]]
+    column = compare(GOAL, given, frame.assign(said=today), shuffled)
+    assert column.reports["today"].objective == found().reports["today"].objective
+    assert column.changed["index"].tolist() == [f"r{i}" for i in column.changed["row"]]
+    other = compare(GOAL, {"today": today, "new": new}, pl.DataFrame(X), pl.Series(Y))
     assert "index" not in other.changed
-    said = fitted["today"].predict(frame)
-    given = {"today": "said", "new": fitted["new"].predict(frame)}
-    column = compare(GOAL, given, frame.assign(said=said), Y)
-    assert column.reports["today"].objective.value == pytest.approx(measured(Y, said)[0])
+    assert numbers(other.differences["new"][0]) == numbers(column.differences["new"][0])
 
 
 class CountingCalls(LogisticRegression):
@@ -198,6 +191,53 @@ def test_each_classifier_scores_once(goal):
     CountingCalls.calls = 0
     compare(goal, given, X, Y)
     assert CountingCalls.calls == len(given)
+
+
+# -- the verdict -------------------------------------------------------------------------
+def entry(value, verdict):
+    low, high = {"s": (0.6, 0.8), "o": (0.4, 0.6), "f": (0.2, 0.4)}[verdict]
+    return Entry("precision >= 0.5", value, 0.5, low=low, high=high, relation=">=")
+
+
+def judged(verdict):
+    goal = "maximize recall subject to precision >= 0.5"
+    return GoalReport(goal, Entry("recall", 0.5), (entry(0.5, verdict),))
+
+
+def parts(today, candidate, gain, side=0.0):
+    def difference(at):
+        return Entry("", at, 0.0, low=at - 0.1, high=at + 0.1, relation=">=")
+
+    objective = Entry("recall", 0.5)
+    return [
+        Part(objective, objective, difference(gain), None),
+        Part(entry(0.5, today), entry(0.5, candidate), difference(side), None),
+    ]
+
+
+@over(
+    ("today", "candidate", "gain", "side", "verdict"),
+    [
+        ("s", "s", 0.2, 0.0, BETTER),
+        ("s", "s", -0.2, 0.0, WORSE),
+        ("s", "s", 0.05, 0.0, CLOSE),
+        ("o", "o", 0.2, 0.0, BETTER),
+        ("o", "o", 0.2, -0.2, CLOSE),  # bought by the constraint
+        ("o", "o", -0.2, 0.2, CLOSE),
+        ("s", "s", 0.2, -0.2, BETTER),  # the bound is all that the goal asks for
+        ("s", "o", 0.2, 0.0, CLOSE),
+        ("o", "s", 0.2, 0.0, BETTER),
+        ("f", "s", -0.2, 0.0, BETTER),
+        ("s", "f", 0.2, 0.0, WORSE),
+        ("f", "f", 0.2, 0.0, CLOSE),
+        ("o", "f", 0.2, 0.0, CLOSE),
+        ("f", "o", 0.2, 0.0, BETTER),
+    ],
+)
+def test_which_is_better(today, candidate, gain, side, verdict):
+    """By the objective, subject to the constraints."""
+    both = parts(today, candidate, gain, side)
+    assert which_is_better(judged(today), judged(candidate), both, 0.1)[0] == verdict
 
 
 # -- frontiers ---------------------------------------------------------------------------
@@ -276,10 +316,7 @@ def test_limits_of_several_hold_at_once():
     assert found().pairs["new"].level == pytest.approx(0.975)
     several = compare("recall", {"a": Y, "b": Y, "c": np.full(len(Y), "no")}, None, Y)
     assert (several.verdict, several.too_close) == (CLOSE, ("b",))
-    assert several.why == (
-        "'b' is too close to call: Both models decide every row alike. 'c' is shown to be worse: "
-        "The recall of 'c' is shown to be worse."
-    )
+    assert "'c' is shown to be worse: The recall of 'c' is shown to be worse." in several.why
     assert "Neither better nor worse, as far as shown: b." in str(several)
 
 
@@ -297,33 +334,13 @@ def test_rows_of_the_fit_are_said_to_flatter_and_draws_are_counted_in_expectatio
     assert bool(drawn) == any("draws" in note for note in found.notes)
 
 
-def test_models_of_every_kind_of_rule():
-    """One cut-off for each group, a value-aware rule, and a stream, on one table."""
-    old, new = (
-        {"sensitive_features": {"sex": np.where(A[:, 2] > 0, "f", "m"), "amount": np.abs(A[:, 1])}}
-        for A in (OLD[0], X)
-    )
+def test_groups_are_counted_apart():
+    sex = {"sensitive_features": {"sex": np.where(X[:, 2] > 0, "f", "m")}}
     goal = "maximize recall subject to precision >= 0.5 and predicted_rate.difference(sex) <= 0.2"
-    groups = PlugInClassifier(LogisticRegression(), goal, decide_on=["sex"])
-    values = PlugInClassifier(
-        LogisticRegression(), "maximize profit(tp=amount, fp=-1)", decide_on=["amount"]
-    )
-    given = {
-        "stream": OnlineFClassifier(random_state=0).fit(*OLD),
-        "groups": groups.fit(*OLD, **old),
-        "values": values.fit(*OLD, **old),
-    }
-    found = compare(goal, given, X, Y, **new)
-    for name in ("stream", "groups"):
-        assert found.frontiers[name].at(found.points[name][0]) >= found.points[name][1] - 1e-9
-    value = np.mean(groups.predict(X, **new)[Y == "yes"] == "yes")
-    assert found.reports["groups"].objective.value == pytest.approx(value)
-    gain = value - found.reports["stream"].objective.value
-    assert found.differences["groups"][0].difference.value == pytest.approx(gain)
-    counted = found.pairs["groups"].groups
-    assert [(g.column, g.value) for g in counted] == [("sex", "f"), ("sex", "m")]
-    total = sum(g.changes.changed * g.changes.rows for g in counted)
-    assert total == pytest.approx(found.pairs["groups"].changes.changed * len(Y))
+    pair = compare(goal, decisions(), None, Y, **sex).pairs["new"]
+    assert [(g.column, g.value) for g in pair.groups] == [("sex", "f"), ("sex", "m")]
+    total = sum(g.changes.changed * g.changes.rows for g in pair.groups)
+    assert total == pytest.approx(pair.changes.changed * len(Y))
 
 
 @pytest.mark.long

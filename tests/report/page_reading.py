@@ -4,9 +4,10 @@ import itertools
 import re
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from setpoint.report import Chapter, Document, Header, Prose, report_document
-from setpoint.report.page import page_text
 
 __all__ = ["advice", "checked", "page_text", "people", "read_part", "said", "words_of"]
 
@@ -48,6 +49,15 @@ def words_of(text):
 
 
 # --- Of a page ------------------------------------------------------------------------------------
+def page_text(report, held_out=None, about=(), header=None):
+    """The file of a report."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "report.html")
+        report.to_html(path, held_out=held_out, about=about, header=header)
+        assert [*Path(folder).iterdir()] == [path]
+        return path.read_text("utf-8")
+
+
 class Reader(HTMLParser):
     """Checks that elements are closed in order; keeps elements, attributes and text."""
 

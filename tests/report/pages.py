@@ -18,7 +18,6 @@ from setpoint.report import (
     GoalReport,
     GroupRow,
     Header,
-    Prices,
     RuleFacts,
     Run,
     Search,
@@ -202,16 +201,6 @@ def empty():
     )
 
 
-def prices():
-    """Money without labels to count people."""
-    goal = "minimize cost({(0, 1): 5, (1, 0): 200})"
-    return GoalReport(
-        goal,
-        Entry(goal.partition(" ")[2], -3.5, low=-12_000.0, high=float("inf"), interval="normal"),
-        sections=(Prices("mean cost", -3.5, (("accepting nobody", 7.0),), 4.0),),
-    )
-
-
 def adaptive_summary(n_surrogates=6, accepted=True, search="gradient", sense=1.0):
     """What a search of three starts tells; "logistic" comes furthest. One group is odd."""
     groups = ["sex = Male", "race = Amer-Indian-Eskimo", ODD[1], "age = 20 to 40", ODD[5], "x = 1"]
@@ -261,7 +250,6 @@ MAKERS = {
     "hundreds": lambda: many_groups(400),
     "classes": many_classes,
     "empty": empty,
-    "prices": prices,
     "searched": searched,
     "kept": lambda: searched(adaptive_summary(14, accepted=False)),
     "plain": lambda: PLAIN,

@@ -11,7 +11,14 @@ from sklearn.linear_model import LogisticRegression
 
 from setpoint import Evidence, Goal, GoalReport, PlugInClassifier, evaluate, solve
 from setpoint.program import link
-from setpoint.report import OperatingPoints, operating_points, plain, plot_operating, read
+from setpoint.report import (
+    OperatingPoints,
+    operating_points,
+    plain,
+    plot_objective,
+    plot_operating,
+    read,
+)
 from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
 from thinning import over
 
@@ -106,8 +113,10 @@ def test_weights_other_data_sets_json_and_new_rows():
     one, other = points_of(report), points_of(solve(goal, s[again], y[again], **new).report)
     assert (one.recall, one.precision) == pytest.approx((other.recall, other.precision))
     assert one.positives == other.positives == w[y == 1].sum()
-    assert GoalReport.from_json(report.to_json()) == report
     assert read(OperatingPoints, plain(one)) == one
+    (curve,) = other.curves  # rows without labels are not counted among those accepted
+    shares = [(s[again] >= t).mean() for t in curve.thresholds]
+    assert curve.accepted == pytest.approx(shares, abs=1e-12)
     X = s[:, None]
     clf = PlugInClassifier(LogisticRegression(), "f1", randomized=False).fit(X[:200], y[:200])
     on_new = points_of(clf.evaluate(X[200:], y[200:]))
@@ -221,54 +230,122 @@ def test_the_band_is_the_exact_interval_of_precision(weighted):
             assert min(near) < 1e-8
 
 
-@over("seed", range(6))
-def test_words_stay_in_the_picture_and_off_the_dots(seed):
-    y, s, _ = data(200, seed)
-    goal = f"maximize recall subject to precision >= {0.35 + 0.05 * seed}"
-    points = draw(goal, y, s).points
-    figure = Figure(figsize=(4.8, 2.9), layout="constrained")
-    ax = plot_operating(points, goal, deployed=(0.5, 0.3), ax=figure.subplots()).ax_
-    figure.canvas.draw()
-    inside = ax.get_window_extent()
-    dots = ax.transData.transform([(points.recall, points.precision), (0.5, 0.3)])
-    boxes = [t.get_window_extent() for t in ax.texts[:-1]]
-    assert len(boxes) >= 3
-    for i, box in enumerate(boxes):
-        assert inside.x0 - 2 <= box.x0 <= box.x1 <= inside.x1 + 2
-        for x, height in dots:
-            assert not (box.x0 < x < box.x1 and box.y0 < height < box.y1)
-        for other in boxes[:i]:
-            width = min(box.x1, other.x1) - max(box.x0, other.x0)
-            height = min(box.y1, other.y1) - max(box.y0, other.y0)
-            assert width <= 3 or height <= 3
+# -- the objective at every threshold -----------------------------------------------------
+COST = "minimize cost({(0, 1): 2, (1, 0): 9})"
+GOALS = [
+    COST,
+    "maximize f1 subject to predicted_rate <= 0.3",
+    "maximize recall - 2 * false_positive_rate subject to precision >= 0.4 and recall >= 0.2",
+    "minimize prior_divergence",
+    "maximize accuracy.min(g) subject to recall.difference(g) <= 0.3",
+]
 
 
-@over(
-    ("kind", "words"),
-    [
-        ("roc", {"asked: at least 40 %", "asked: at most 25 %", "deployed model"}),
-        ("precision-recall", {"asked: at least 40 %", "asked: at least 30 %", "deployed model"}),
-    ],
-)
-def test_bounds_and_dots_are_said_and_mixtures_drawn(kind, words):
-    y, s, _ = data()
-    goal = "maximize f1 subject to precision >= 0.3 and specificity >= 0.75 and {} <= 0.6"
-    report = solve(goal.format("false_negative_rate"), s, y).report
-    ax = plot_operating(report, kind=kind, deployed=(0.4, 0.5), ax=Figure()).ax_
-    assert words <= {t.get_text() for t in ax.texts}
-    # On the false positive rate of nobody accepted nothing is known.
-    ax = plot_operating(report, kind=kind, deployed=(0.0, 0.0), ax=Figure()).ax_
-    assert ("deployed model" in [t.get_text() for t in ax.texts]) == (kind != "roc")
-    goal = "maximize recall subject to precision >= 0.55"
-    display = draw(goal, y, s, kind, randomized=True)
-    points, rule = display.points, display.ax_.collections[-1]
+def drawn(report, *given, **more):
+    return plot_objective(report, *given, ax=Figure(), **more).ax_
+
+
+def dots_of(ax):
+    """Each labelled dot and its place."""
+    found = {c.get_label(): c.get_offsets() for c in ax.collections}
+    return {name: at[0].tolist() for name, at in found.items() if len(at) == 1}
+
+
+@over("goal", GOALS)
+def test_the_objective_at_every_threshold_and_what_is_drawn_of_it(goal):
+    y, s, g = data(120, 1)
+    groups = {"sensitive_features": g} if "(g)" in goal else {}
+    report = solve(goal, s, y, **groups, **({"decide_on": None} if groups else {})).report
+    (curve,) = points_of(report).curves
+    assert (curve.accepted[0], curve.accepted[-1]) == (0.0, 1.0)
+    each = zip(curve.thresholds, curve.accepted, curve.objective, curve.feasible, strict=True)
+    for t, share, value, met in each:
+        one = evaluate(goal, y, (s >= t).astype(int), **groups)
+        assert share == pytest.approx((s >= t).mean(), abs=1e-12)
+        assert value == pytest.approx(one.objective.value, abs=1e-12)
+        assert met == bool(one.satisfied)
+    ax = drawn(report, deployed=(0.4, 0.3))
+    line, known = ax.get_lines()[0], np.isfinite(curve.objective)
+    np.testing.assert_array_equal(line.get_xdata(), curve.accepted)
+    np.testing.assert_array_equal(line.get_ydata()[known], np.array(curve.objective)[known])
+    assert np.isnan(line.get_ydata()[~known]).all()
+    (chosen,) = curve.chosen
+    share, value = dots_of(ax)["the rule"]
+    assert value == pytest.approx(report.objective.value)
+    assert share == curve.accepted[curve.thresholds.index(chosen[1])]
+    assert dots_of(ax)["deployed model"] == [0.4, 0.3]
+    words = " ".join(t.get_text() for t in ax.texts)
+    assert ("nobody" in words) == known[0]
+    assert ("everybody" in words) == known[-1]
+    # Shaded from the first to the last of each stretch of thresholds that meet everything.
+    at, met = np.array(curve.accepted), np.array(curve.feasible)
+    spans = [(p.get_x(), p.get_x() + p.get_width()) for p in ax.patches]
+    shaded = [any(a - 1e-12 <= x <= b + 1e-12 for a, b in spans) for x in at]
+    assert bool(spans) == bool(report.constraints)
+    narrow = np.diff(at).min() < 0.004  # then a shade may reach a neighbour
+    assert not spans or (narrow and np.all(np.array(shaded)[met])) or (shaded == met).all()
+
+
+def test_weights_count_for_fewer_rows_and_numbers_go_through_json():
+    y, s, _ = data(120, 1)
+    w = np.random.default_rng(0).exponential(2.0, len(y))
+    report = solve("minimize prior_divergence", s, y, sample_weight=w).report
+    points = points_of(report)
+    effective = points.rows_per_weight * (points.positives + points.negatives)
+    assert effective == pytest.approx(w.sum() ** 2 / (w**2).sum())
+    assert points_of(solve("f1", s, y).report).rows_per_weight == 1.0
+    same = points_of(solve("f1", s, y, sample_weight=np.full(len(y), 4.0)).report)
+    assert same.rows_per_weight == pytest.approx(0.25)
+    assert np.isinf(points.curves[0].objective[0])
+    back = GoalReport.from_json(report.to_json())
+    assert read(OperatingPoints, plain(points_of(back))) == points
+
+
+def test_ticks_say_the_score_as_well_and_money_for_10_000_rows():
+    y, s, _ = data(120, 1)
+    ax = drawn(solve(COST, s, y).report)
+    ticks = [t.get_text().split("\n") for t in ax.get_xticklabels()]
+    assert [t[0] for t in ticks] == ["0 %", "20 %", "40 %", "60 %", "80 %", "100 %"]
+    for share, (_, score) in zip((0.2, 0.4, 0.6, 0.8), ticks[1:-1], strict=True):
+        assert share - 0.02 <= (s >= float(score)).mean() <= share + 0.02
+    assert ax.get_ylabel() == "cost per 10,000 rows"
+    said = ax.yaxis.get_major_formatter()
+    assert [said(x, 0) for x in (3.5, 0.0)] == ["35,000", "0"]
+    points = points_of(solve("f1", s, y).report)
+    for metric, value, words in (
+        ("recall", 0.8234, "82.3 %"),
+        ("predicted_rate", 0.00123, "0.12 %"),
+        ("mcc", -0.25, "-0.2500"),
+        ("cost({(0, 1): 5})", 3.532, "35,320"),
+    ):
+        texts = [t.get_text() for t in drawn(points, f"maximize {metric}", value).texts]
+        assert any(text.startswith(f"the rule: {words}\n") for text in texts)
+
+
+def test_a_rule_that_draws_stands_beside_the_curve():
+    y, s, _ = data(120, 1)
+    goal = "maximize recall subject to precision >= 0.61"
+    solution = solve(goal, s, y, randomized=True)
+    points = points_of(solution.report)
     assert len(points.curves[0].chosen) == 2
-    place = (points.false_positive_rate, points.recall)
-    place = place if kind == "roc" else (points.recall, points.precision)
-    assert tuple(rule.get_offsets()[0]) == pytest.approx(place)
-    assert points.recall == pytest.approx(display.report.objective.value)
-    assert len(line(display, "with draws")[0]) > 1
-    assert "what draws among thresholds reach" in caption(display)
-    named = draw("maximize f1", np.array(["no", "y" * 200])[y], s, kind, pos_label="y" * 200)
-    assert len(caption(named)) < 250
-    assert caption(named).startswith(f"The class: {'y' * 30}")
+    share, value = dots_of(drawn(solution.report))["the rule"]
+    assert share == pytest.approx(solution.rule.distribution(s, None)[:, 1].mean())
+    assert value == solution.report.objective.value
+    # Points alone do not tell what the draws reach; of one threshold they do.
+    assert "the rule" not in dots_of(drawn(points, goal))
+    one = drawn(points_of(solve(COST, s, y).report), COST)
+    best = min(evaluate(COST, y, (s >= t).astype(int)).objective.value for t in np.unique(s))
+    assert dots_of(one)["the rule"][1] == pytest.approx(best)
+
+
+def test_what_has_no_objective_and_no_threshold():
+    y, s, g = data(120, 1)
+    goal = "maximize accuracy subject to predicted_rate.difference(g) <= 0.02"
+    report = solve(goal, s, y, sensitive_features=g).report
+    assert [c.objective for c in points_of(report).curves] == [(), ()]
+    with pytest.raises(ValueError, match="one threshold for all rows"):
+        drawn(report)
+    goal = "maximize accuracy subject to precision >= 0.99 and recall >= 0.99"
+    ax = drawn(solve(goal, s, y, on_infeasible="nearest").report)
+    assert ax.texts[-1].get_text() == "No threshold meets every constraint."
+    assert not ax.patches

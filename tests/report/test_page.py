@@ -1,19 +1,15 @@
 """The page of a report: its order, its verdict, its pictures, odd texts, and the file."""
 
-import errno
 import os
 import re
 import shlex
 import sys
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from report.page_reading import checked, page_text, people, read_part, said, words_of
+from report.page_reading import checked, page_text, read_part, said, words_of
 from report.pages import (
-    ABOUT,
-    FAIR,
     HEADER,
     MAKERS,
     ODD,
@@ -24,28 +20,22 @@ from report.pages import (
     infeasible,
     line,
     many_groups,
-    nearest,
     page_of,
     report_of,
-    three,
 )
 from setpoint import Goal
 from setpoint.goals import TABLE, example_of, expression_of, goal_in_words, in_words
 from setpoint.report import (
-    Comparison,
     Entry,
     Frontiers,
-    GoalReport,
     Header,
     OperatingSection,
-    RuleFacts,
     Run,
     TextSection,
     as_page,
     cleaned,
     headline,
     infeasible_document,
-    report_document,
     report_text,
 )
 from setpoint.report.page.page import shorter
@@ -95,18 +85,6 @@ def test_a_page_is_whole_html_without_scripts_or_links(name):
     assert text.index("The column 'code' alone decides the class.") < text.index("What was asked")
 
 
-@over("name", ["held out", "three", "groups"])
-def test_a_report_that_is_read_back_has_the_same_page_but_for_its_run(name):
-    report, held_out = report_of(name)
-    again = replace(GoalReport.from_json(report.to_json()), run=RUN)
-    other = held_out and replace(held_out, run=RUN)
-    one, two = (
-        p.split("<h1", 1)[1] for p in (page_of(name), page_text(again, other, ABOUT, HEADER))
-    )
-    assert one.split("</main>")[0] == two.split("</main>")[0]
-    assert "search 77 seconds" in read_part(two.split("<footer>")[1])
-
-
 def test_the_page_is_in_the_order_of_its_readers():
     report, held_out = fair()
     report = replace(report, certificate=replace(report.certificate, with_draws=0.99))
@@ -135,29 +113,10 @@ def test_the_page_is_in_the_order_of_its_readers():
     # Without rows held out those of the search lead, and are said to flatter.
     alone = folded(page_text(report))[0]
     assert "The rule was chosen on these very rows" in alone
-    assert "75.9" in alone
     assert "took no part in choosing" not in alone
-    plain = page_text(PLAIN)
-    assert ">The rule<" not in plain
-    assert checked(plain).startswith(f"{headline(PLAIN)} 1,000 rows")
+    assert ">The rule<" not in page_text(PLAIN)
     with pytest.raises(ValueError, match="another goal"):
         page_text(PLAIN, constrained())
-
-
-def test_people_money_and_the_goal_in_words():
-    assert {words: p.rows for words, p in people(PLAIN).items()} == {
-        "accepted rightly": 700, "accepted wrongly": 200, "missed": 300, "left out rightly": 8800,
-    }  # fmt: skip
-    text = checked(page_text(PLAIN))
-    assert "700 accepted rightly 200 accepted wrongly 300 missed 8,800 left out rightly" in text
-    assert [*people(three())] == ["decided rightly", "decided wrongly"]
-    assert people(empty()) == {}
-    text = checked(page_of("priced"))
-    assert "accepting nobody 844,000; accepting everybody 28,900" in text
-    assert text.count("Cost for 10,000 rows") == 2  # and in the text to copy
-    text = checked(page_of("floor"))
-    assert "Find as many cases of class 1 as possible (recall as high as it goes), with" in text
-    assert "recall share of the class that is found" in text
 
 
 @over(
@@ -211,28 +170,6 @@ def test_expressions_in_words(text, words):
 
 
 # -- the verdict and what to do -----------------------------------------------------------
-@over(
-    ("report", "tone", "word"),
-    [
-        (constrained(), "shown", "Shown"),
-        (constrained(low=0.88), "open", "Too close to call"),
-        (constrained(value=0.85, low=0.8, high=0.92), "open", "Too close to call"),
-        (constrained(value=0.85, low=0.8, high=0.89), "fails", "Shown to fail"),
-        (constrained(value=None, low=None, high=None), "open", "Too close to call"),
-        (PLAIN, "plain", ""),
-        (replace(PLAIN, status="optimal"), "plain", ""),
-        (None, "fails", "Shown to fail"),
-    ],
-)
-def test_three_verdicts_three_words_three_signs(report, tone, word):
-    report = nearest() if report is None else report
-    box = report_document(report, header=Header()).chapters[0]
-    assert (box.tone, box.word) == (tone, word)
-    page = page_text(report)
-    assert page.count(f'href="#sign-{tone}"') >= (tone != "plain")
-    assert cells(page, 0).endswith("Objective")
-    for i, entry in enumerate(report.constraints):
-        assert cells(page, 1 + i).lower().endswith(entry.verdict or "not evaluated")
 
 
 def test_parts_of_the_goal_say_value_bound_and_interval():
@@ -253,11 +190,6 @@ def test_parts_of_the_goal_say_value_bound_and_interval():
     ):
         report = replace(PLAIN, goal=f"minimize {entry.text}", objective=entry)
         assert words in cells(page_text(report), 0)
-    found = cells(page_text(constrained(worked=0.93)), 1)
-    assert "at least 90 % searched with at least 93 %" in found
-    entry = replace(constrained().constraints[0], interval="bootstrap")
-    found = cells(page_text(replace(constrained(), constraints=(entry,))), 1)
-    assert "97.0 % bootstrap" in found
     none = constrained(value=None, low=None, high=None, why="no rows of class 1")
     text = folded(page_text(none))[0]
     assert "Precision was not evaluated: no rows of class 1." in text
@@ -283,43 +215,33 @@ def test_the_command_has_the_goal_with_its_margin():
     assert "it's; $(rm)" in words[-1]
 
 
-def test_many_cautions_and_notes_are_folded_and_said_once():
+def test_many_cautions_are_folded_and_notes_said_once():
     header = Header(cautions=tuple(f"Caution {i}." for i in range(7)))
     box = page_text(constrained(), header=header).split('class="box')[1].split("</section>")[0]
     first, rest = box.split("<details")
-    assert "Caution 3." in first
-    assert "Caution 4." not in first
+    assert ("Caution 3." in first, "Caution 4." in first, "Caution 6." in rest) == (1, 0, 1)
     assert "3 more like these" in rest
-    assert "Caution 6." in rest
     with pytest.raises(TypeError, match="sequence of sentences"):
         Header(cautions="one text")
     report = replace(constrained(), warnings=("Mind it", "precision is partly noise"))
     notes = folded(page_text(report, replace(report, warnings=("Mind it",))))[1].split("As text")[0]
-    assert notes.count("Mind it") == 1
-    assert "precision is partly noise" in notes
+    assert notes.count("Mind it") == notes.count("precision is partly noise") == 1
 
 
 # -- pictures, groups, the deployed model -------------------------------------------------
-@over(
-    ("name", "shown", "below"),
-    [
-        ("floor", ["Precision and recall", "The objective at every cut-off",
-                 "What a higher precision costs"], ["Hits and false alarms"]),
-        ("fair", ["Precision and recall"], ["Hits and false alarms", "Recall by group"]),
-        ("three", [], ["How the search went"]),
-        ("searched", ["The metric along the search"], []),
-        ("plain", [], []),
-    ],
-)  # fmt: skip
-def test_pictures_where_there_are_numbers(name, shown, below):
-    first, _, rest = page_of(name).partition("<summary><h2>For statisticians")
-    for page, titles in ((first, shown), (rest, below)):
-        assert re.findall(r"<figure[^>]*>\s*<h3><bdi>(.*?)</bdi>", page) == titles
-        for figure in re.findall(r"<figure.*?</figure>", page, re.DOTALL):
-            assert re.search(r'role="img" aria-label="[^"]+">', figure)
-            assert re.search(r"<figcaption>\s*<p>[A-Z]", figure)
-            assert "font-family" not in figure
-            assert not re.search(r"#[0-9a-f]{6}\b", figure), "a colour that dark mode cannot change"
+@over("name", ["floor", "three", "searched", "plain"])
+def test_pictures_where_there_are_numbers(name):
+    shown = {
+        "floor": ["Precision and recall", "The objective at every cut-off",
+                  "What a higher precision costs", "Hits and false alarms"],
+        "three": ["How the search went"], "searched": ["The metric along the search"],
+    }  # fmt: skip
+    page = page_of(name)
+    assert re.findall(r"<figure[^>]*>\s*<h3><bdi>(.*?)</bdi>", page) == shown.get(name, [])
+    for figure in re.findall(r"<figure.*?</figure>", page, re.DOTALL):
+        assert re.search(r'role="img" aria-label="[^"]+">', figure)
+        assert re.search(r"<figcaption>\s*<p>[A-Z]", figure)
+        assert not re.search(r"#[0-9a-f]{6}\b", figure), "a colour that dark mode cannot change"
 
 
 def test_pictures_say_what_is_paid_for_and_on_which_rows():
@@ -342,18 +264,9 @@ def test_pictures_say_what_is_paid_for_and_on_which_rows():
         own = OperatingSection(replace(points, curves=curves))
         text = checked(page_text(replace(floor(), sections=(own,))))
         assert ("Hits and false alarms" in text) == (n == 12)
-
-
-def test_the_deployed_model_in_words_and_people():
-    page = page_of("priced")
-    text = checked(page)
-    assert "the deployed model has" in text
+    text = checked(page_of("priced"))
     assert "The ring is the deployed model." in text
-    assert "; the deployed model " in page  # of a bar, read out
     assert text.count("accepted rightly") == 3
-    same = checked(page_text(replace(PLAIN, deployed=Comparison(1000, changed=0.0))))
-    assert "No decision on 1,000 rows changes." in same
-    assert "The ring" not in same
 
 
 def test_groups_in_one_table_and_of_hundreds_the_ends():
@@ -385,19 +298,12 @@ def test_odd_texts_are_escaped():
         assert words_of(name) in text
     assert "zero\ufffd and half \ufffd of a pair" in text
     assert "\ufffd[31mred" in text
-    names = re.findall(r'<th scope="row"[^>]*>(?:<bdi>)(.*?)</bdi>', page)
-    assert max(map(len, names)) <= 160  # with what escaping adds
-    assert f'title="region = {ODD[5]}"' in page
 
 
 def test_many_classes_empty_tables_and_odd_numbers():
-    text = checked(page_of("classes"))
-    for words in ("Of 15 constraints", "more like these", "Not evaluated"):
-        assert words in text
+    assert "Of 15 constraints" in checked(page_of("classes"))
     page = page_text(empty())
-    text = checked(page)
-    assert "0 rows" in text
-    assert text.count("Not evaluated") == 2
+    assert checked(page).count("Not evaluated") == 2
     assert "<circle" not in page.split("<main>")[1]
     ratio = Entry("win_loss_ratio", float("inf"), low=2.0, high=float("inf"), rows=10)
     checked(page_text(replace(PLAIN, goal="maximize win_loss_ratio", objective=ratio)))
@@ -412,28 +318,6 @@ def test_a_path_keeps_its_shape_with_fewer_letters():
     assert shorter("M 0 0 C 1 1 2 2 3.123 3 z") == "M 0 0 C 1 1 2 2 3.12 3 z"
 
 
-@over("seed", range(5))
-def test_a_shorter_path_stays_within_a_twentieth_of_a_point(seed):
-    rng = np.random.default_rng(seed)
-    points = np.cumsum(rng.normal(size=(200, 2)), axis=0)
-    points[1:150, 1] = points[1, 1]  # a level piece, there and back
-    d = f"M {' L '.join(f'{x:.6f} {y:.6f}' for x, y in points)}"
-    at = [tuple(map(float, re.match(r"M(\S+) ([^hvlz]+)", shorter(d)).groups()))]
-    for kind, numbers in re.findall(r"([hvl])([^hvl]*)", shorter(d)):
-        step = [float(x) for x in re.findall(r"-?[\d.]+", numbers)]
-        dx, dy = {"h": (step[0], 0.0), "v": (0.0, step[0]), "l": tuple(step[-2:])}[kind]
-        at.append((at[-1][0] + dx, at[-1][1] + dy))
-    corners = np.array(at)
-    start, way = corners[:-1], np.diff(corners, axis=0)
-    from_start = points[:, None] - start
-    along = (from_start * way).sum(axis=2) / np.maximum((way**2).sum(axis=1), 1e-12)
-    far = np.abs(from_start - np.clip(along, 0.0, 1.0)[..., None] * way).max(axis=2)
-    assert len(corners) < len(points)
-    assert far.min(axis=1).max() <= 0.05 + 1e-9
-    assert np.abs(corners[:, None] - points).max(axis=2).min(axis=1).max() <= 0.05 + 1e-9
-    assert np.abs(corners[[0, -1]] - points[[0, -1]]).max() <= 0.05 + 1e-9
-
-
 # -- where no rule meets the goal ---------------------------------------------------------
 def test_the_page_of_an_infeasible_goal():
     page = infeasible()
@@ -444,7 +328,6 @@ def test_the_page_of_an_infeasible_goal():
     assert "Precision precision >= 0.99 at least 99 % 38.8 %" in text
     assert "Recall recall >= 0.99 at least 99 % not known" in text
     assert "macro_f1 >= 0.5 0.2500" in text  # not one of the goal's own
-    assert "38.8 %; bound 99.0 %" in page.replace("\xa0", " ")
     assert "What a higher precision costs" in text
     found = re.findall(r'<pre class="command" tabindex="0">(.*?)</pre>', page)
     commands = [read_part(c) for c in found]
@@ -458,32 +341,6 @@ def test_the_page_of_an_infeasible_goal():
 
 
 # -- the file -----------------------------------------------------------------------------
-def test_the_file_is_the_page(tmp_path):
-    report, held_out = fair()
-    assert report.goal == str(Goal.parse(FAIR))
-    path, about = tmp_path / "report.html", [TextSection("The data", ["here"])]
-    assert report.to_html(path, held_out=held_out, about=about, header=HEADER) is None
-    assert path.read_text("utf-8") == page_text(report, held_out, about, HEADER)
-    replace(PLAIN, rule=RuleFacts("predict 1 always")).to_html(str(path))
-    assert "predict 1 always" in path.read_text("utf-8")
-    assert os.listdir(tmp_path) == ["report.html"]
-
-
-@over("where", ["os.fsync", "pathlib.Path.replace"])
-def test_the_old_file_stays_until_the_new_one_is_whole(tmp_path, monkeypatch, where):
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    path = tmp_path / "report.html"
-    path.write_text("old")
-    with monkeypatch.context() as patch:
-        patch.setattr(where, full)
-        with pytest.raises(OSError, match="No space left"):
-            PLAIN.to_html(path)
-    assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["report.html"]
-
-
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
 def test_a_missing_package_says_how_to_install_it(tmp_path, monkeypatch, package):
     report = floor()

@@ -16,7 +16,7 @@ __all__ = ["tab"]
 PAPERS = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 27)"}
 HEIGHT = 14000
 ORDINARY = ("held out", "floor", "priced")
-SHORT = ("empty", "prices")
+SHORT = ("empty",)
 """Pages with little to say."""
 
 
