@@ -33,21 +33,10 @@ def columns(given, wanted=(), n_rows=4, **kwargs):
 @over(
     "given",
     [
-        SEX,
-        tuple(SEX),
-        np.array(SEX),
-        np.array(SEX, dtype=object),
-        np.array(SEX)[:, None],
-        pd.Series(SEX),
-        pd.Series(SEX, name=0),
-        pd.Series(SEX, name="sex"),
-        pd.Series(SEX, dtype="category"),
-        pd.Categorical(SEX),
-        pl.Series("sex", SEX),
-        pl.Series(SEX, dtype=pl.Categorical),
-        pa.array(SEX),
-        pa.chunked_array([SEX]),
-        pa.array(SEX).dictionary_encode(),
+        *(SEX, tuple(SEX), np.array(SEX), np.array(SEX, dtype=object), np.array(SEX)[:, None]),
+        *(pd.Series(SEX, name=0), pd.Series(SEX, name="sex"), pd.Series(SEX, dtype="category")),
+        *(pd.Categorical(SEX), pl.Series("sex", SEX), pl.Series(SEX, dtype=pl.Categorical)),
+        *(pa.array(SEX), pa.chunked_array([SEX]), pa.array(SEX).dictionary_encode()),
     ],
 )
 def test_a_lone_column_takes_the_name_the_goal_asks_for(given):
@@ -72,9 +61,7 @@ def test_names_of_columns(frame):
     assert columns(["a", "a"], ["g"], X=X, n_rows=2)["g"].tolist() == ["a", "a"]
     square = frame({"a": [1, 2], "b": [3, 4]})
     assert list(columns(["a", "b"], X=square, n_rows=2)) == ["a", "b"]
-
-
-def test_names_that_nobody_asks_for():
+    # Nobody asks for it.
     assert columns(None) == {}
     assert list(columns(SEX)) == ["sensitive_feature"]
     assert list(columns(pd.Series(SEX, name="sex"))) == ["sex"]
@@ -127,69 +114,34 @@ def test_at_most_fifty_levels():
 
 S = "sensitive_features"
 WITH_SEX = pl.DataFrame(BOTH)
-TWICE = pd.DataFrame(np.zeros((4, 2)), columns=["a", "a"])
-GAPS = pa.table({"g": pa.array(["a", None, "b", "a"]).dictionary_encode()})
-GROUPS = "groups are text, numbers or booleans"
-UNNAMED = "and no column names; pass a frame, or a dict"
-# what is given, the columns that are wanted, X, the message
+DAYS = np.array(["2020-01-01", "NaT"] * 2, "M8[D]")
 REFUSED = [
-    (SEX[:3], [], None, f"`{S}` has 3 rows, 4 are expected"),
     (np.zeros(3), ["g"], None, f"`{S}` has 3 rows, 4 are expected"),
-    ({"sex": SEX[:3]}, [], None, f"`{S}['sex']` has 3 rows, 4 are expected"),
-    (SEX, ["sex", "race"], None, "without a name, but the goal refers to 'sex', 'race'; pass a fr"),
-    (np.zeros((4, 2)), ["sex"], None, f"`{S}` has the shape (4, 2) {UNNAMED}"),
-    ([[0, 1]] * 4, [], None, f"has the shape (4, 2) {UNNAMED}"),
+    (np.zeros((4, 2)), ["sex"], None, f"`{S}` has the shape (4, 2) and no column names; pass a fr"),
+    ([[0, 1]] * 4, [], None, "has the shape (4, 2) and no column names; pass a frame, or a dict"),
     ({"sex": np.zeros((4, 2))}, [], None, f"{S}['sex'] should be a 1d array, got an array of shap"),
     ({"sex": "f"}, [], None, f"{S}['sex'] should be a 1d array, got 'f'"),
     (3, [], None, f"{S} should be a 1d array, got 3"),
     (object(), [], None, "should be a 1d array, got a object"),
     ([[1], [1, 2]], [], None, "should be a 1d array, got a ragged list"),
     ({"g": [[1], [1, 2], [3], [4]]}, ["g"], None, f"{S}['g'] should be a 1d array, got a ragged"),
-    (TWICE, [], None, f"`{S}` has duplicate column names"),
-    (
-        {"sex": ["f", None, "m", np.nan]},
-        ["sex"],
-        None,
-        "has 2 missing values, the first at row 1; ",
-    ),
-    (
-        {"age": [1.0, 2.0, np.nan, 3.0]},
-        ["age"],
-        None,
-        "has 1 missing value, the first at row 2; fi",
-    ),
-    (
-        pd.DataFrame({"g": pd.array([1, None, 1, 1], dtype="Int64")}),
-        ["g"],
-        None,
-        "has 1 missing va",
-    ),
-    (GAPS, ["g"], None, f"`{S}['g']` has 1 missing value, the first at row 1"),
-    (
-        {"g": np.array(["2020-01-01", "NaT"] * 2, "M8[D]")},
-        ["g"],
-        None,
-        "has 2 missing values, the f",
-    ),
-    ({"g": np.array(["2020-01-01"] * 4, "M8[D]")}, ["g"], None, f"of type datetime64[D]; {GROUPS}"),
-    ({"g": np.array([b"a"] * 4)}, ["g"], None, f"of type bytes; {GROUPS}"),
+    (pd.DataFrame(np.zeros((4, 2)), columns=["a", "a"]), [], None, "has duplicate column names"),
+    ({"age": [1.0, 2.0, np.nan, 3.0]}, ["age"], None, "has 1 missing value, the first at row 2;"),
+    (pa.table({"g": pa.array(["a", None] * 2).dictionary_encode()}), ["g"], None,
+     f"`{S}['g']` has 2 missing values, the first at row 1"),
+    ({"g": DAYS}, ["g"], None, "has 2 missing values, the first at row 1"),
+    ({"g": DAYS[[0] * 4]}, ["g"], None, "of type datetime64[D]; groups are text, numbers or bool"),
+    ({"g": np.array([b"a"] * 4)}, ["g"], None, "of type bytes; groups are text, numbers or bool"),
     (None, ["sex"], None, f"the goal refers to the column 'sex', but `{S}` is not given"),
     (None, ["sex"], WITH_SEX, f"is not given; X has it: pass `{S}='sex'`"),
-    ({"Sex": SEX, "age": AGE}, ["sex"], None, "no column of that name (did you mean 'Sex'?)"),
     ({"age": AGE}, ["sex"], None, "no column of that name (known: 'age')"),
     ({"age": AGE}, ["sex"], WITH_SEX, f"no column of that name; X has it: pass `{S}='sex'`"),
     ("sexx", [], WITH_SEX, f"`{S}`: X has no column 'sexx' (did you mean 'sex'?)"),
     (["sex", "rase"], [], WITH_SEX, f"`{S}`: X has no column 'rase' (known: 'sex', 'age')"),
     (["sex", "sex"], [], WITH_SEX, f"`{S}` names the column 'sex' of X twice"),
-    (
-        "sex",
-        [],
-        np.zeros((4, 2)),
-        "('sex'), but X is a ndarray, which has no column names; pass a f",
-    ),
     (["sex"], [], None, "but X is None, which has no column names"),
     ("a", [], pa.table([AGE, AGE], names=["a", "a"]), "`X` has duplicate column names"),
-]
+]  # fmt: skip
 REFUSED_TYPES = [
     ({0: SEX}, [], "column names must be text, found 0"),
     ({"": SEX}, [], "column names must be text, found ''"),
@@ -212,16 +164,17 @@ def test_refusals(given, wanted, X, error, message):
 
 # ---------------------------------------------------------------------- groups in goals
 Y = [1, 1, 0]
-INFINITE = r"`sensitive_features\['g'\]` has 1 infinite value, the first at row 1"
 
 
 @over("values", [[1.0, np.inf, 2.0], np.array([1, -np.inf, "a"], dtype=object)])
-@over("call", [solve, evaluate])
-def test_infinite_values_are_refused_wherever_a_goal_names_the_column(values, call):
-    first = [0.1, 0.2, 0.3] if call is solve else Y
-    goal = "maximize accuracy subject to recall.difference(g) <= 0.5"
-    with pytest.raises(InputError, match=INFINITE):
-        call(goal, first, Y, sensitive_features={"g": values})
+def test_infinite_values_are_refused_wherever_a_goal_names_the_column(values):
+    goal, side = "accuracy subject to recall.difference(g) <= 0.5", {"g": values}
+    for call in (
+        lambda: evaluate(f"maximize {goal}", Y, Y, sensitive_features=side),
+        lambda: solve(f"maximize {goal}", [0.1, 0.2, 0.3], Y, sensitive_features=side),
+    ):
+        with pytest.raises(InputError, match=r"\['g'\]` has 1 infinite value, the first at row 1"):
+            call()
 
 
 def test_groups_that_are_written_another_way():

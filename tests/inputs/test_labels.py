@@ -20,29 +20,21 @@ from thinning import over
 @over(
     ("y", "classes", "kind"),
     [
-        ([1, 0, 1], [0, 1], "i"),
         ([-5, 3, -5], [-5, 3], "i"),
-        (np.array([7, 2, 7], dtype=np.int8), [2, 7], "i"),
         (np.array([-128, 127, -128], dtype=np.int8), [-128, 127], "i"),
         (np.array([200, 3], dtype=np.uint8), [3, 200], "u"),
-        ([10**12, 0, 5], [0, 5, 10**12], "i"),
-        (np.array([2**64 - 1, 0, 2**64 - 1], dtype=np.uint64), [0, 2**64 - 1], "u"),
         (np.array([2**64 - 1, 2**64 - 2], dtype=np.uint64), [2**64 - 2, 2**64 - 1], "u"),
         ([-(2**63), 2**63 - 1], [-(2**63), 2**63 - 1], "i"),
         ([1.0, -0.0, 1.0, 0.0], [0.0, 1.0], "f"),
-        ([1e300, 0.0], [0.0, 1e300], "f"),
-        ([True, False], [False, True], "b"),
         ([True, True], [True], "b"),
         (["b", "a", "b"], ["a", "b"], "U"),
         (np.array(["b", "a"], dtype=object), ["a", "b"], "O"),
         (np.array(["b", "a"], dtype=np.dtypes.StringDType()), ["a", "b"], "T"),
         (np.array([2, 1], dtype=object), [1, 2], "i"),
         (np.array([True, False], dtype=object), [False, True], "b"),
-        (pd.Series(["b", "a"]), ["a", "b"], "O"),
         (pd.Series(["b", "a"], dtype="category"), ["a", "b"], "O"),
         (pd.Series([2, 1], dtype="Int64"), [1, 2], "i"),
         (pl.Series(["b", "a"]), ["a", "b"], "O"),
-        (pl.Series([2, 1]), [1, 2], "i"),
         (pa.chunked_array([["b"], ["a"]]), ["a", "b"], "O"),
     ],
 )
@@ -55,20 +47,17 @@ def test_classes_are_sorted_and_codes_lead_back(y, classes, kind):
     assert found[codes].tolist() == values
 
 
-@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3), min_size=1))
-def test_as_numpy_unique_numbers(values):
-    y = np.array(values, dtype=np.int64)
-    expected, codes = np.unique(y, return_inverse=True)
-    found = check_labels(y)
-    np.testing.assert_array_equal(found[0], expected)
-    np.testing.assert_array_equal(found[1], codes)
+TEXT = st.text(st.characters(exclude_characters="\0", codec="utf-8"))
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8")), min_size=1))
-def test_as_numpy_unique_text(values):
+@given(
+    st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3), min_size=1)
+    | st.lists(TEXT, min_size=1)
+)
+def test_as_numpy_unique(values):
     expected, codes = np.unique(values, return_inverse=True)
-    found = check_labels(values)
-    assert found[0].tolist() == expected.tolist()
+    found = check_labels(np.array(values))
+    np.testing.assert_array_equal(found[0], expected)
     np.testing.assert_array_equal(found[1], codes)
 
 
@@ -94,19 +83,14 @@ LABELS = "labels are text, integers or booleans"
 @over(
     "y, error, message",
     [
-        (None, ValueError, "y should be a 1d array, got None instead."),
         ("yes", ValueError, "y should be a 1d array, got 'yes' instead."),
-        (np.zeros((3, 2)), ValueError, "y should be a 1d array, got an array of shape (3, 2)"),
         (sparse.eye_array(3), ValueError, "y should be a 1d array, got a dia_array"),
         ([[1], [1, 2]], ValueError, "y should be a 1d array, got a ragged list"),
         ([], ValueError, "`y` is empty"),
-        ([0, np.nan, np.nan], ValueError, "`y` has 2 missing values, the first at row 1; drop"),
-        (["a", None], ValueError, MISSING),
         (["a", np.nan], ValueError, MISSING),
         (pl.Series([1, None]), ValueError, MISSING),
         (pd.Series([True, None], dtype="boolean"), ValueError, MISSING),
         ([0, np.inf], ValueError, "`y` has 1 infinite value, the first at row 1"),
-        ([0.0, 0.5, 0.7], ValueError, "continuous. `y` holds numbers that are not whole, the firs"),
         (["a", 1], TypeError, "`y` mixes number (1) and text ('a'); labels are of"),
         (np.array([True, 2], object), TypeError, "`y` mixes boolean (True) and number (2)"),
         (pd.Series([(1, 2), (3, 4)]), TypeError, f"`y` holds labels of type tuple; {LABELS}"),
@@ -146,10 +130,6 @@ def test_refusals_of_classes(y, classes, message):
 @over(
     "weight",
     [
-        [1, 2, 0],
-        np.array([1, 2, 0], dtype=np.float32),
-        np.array([1, 2, 0], dtype=object),
-        np.array([[1.0], [2.0], [0.0]]),
         np.array([1.0, 9, 2, 9, 0, 9])[::2],
         pd.Series([1, 2, 0], dtype="Int64"),
         pl.Series([1, 2, 0]),
@@ -161,30 +141,17 @@ def test_weights(weight):
     assert found.dtype == np.float64
     assert found.flags.c_contiguous
     assert found.tolist() == [1.0, 2.0, 0.0]
-
-
-def test_no_weights():
     assert check_weight(None, 3) is None
     assert check_weight([], 0).shape == (0,)
     assert check_weight([True, False], 2).tolist() == [1.0, 0.0]
 
 
-FINITE = "weights are finite and not negative"
-
-
 @over(
     "weight, error, message",
     [
-        (2.0, ValueError, "sample_weight should be a 1d array, got 2.0 instead."),
-        (np.ones((3, 2)), ValueError, "should be a 1d array, got an array of shape (3, 2)"),
-        ([1, 2], ValueError, "`sample_weight` has 2 rows, 3 are expected"),
-        ([1, np.nan, np.nan], ValueError, f"has 2 NaN values, the first at row 1; {FINITE}"),
+        ([1, np.nan, np.nan], ValueError, "has 2 NaN values, the first at row 1; weights are fin"),
         (pl.Series([1, None, 2]), ValueError, "has 1 NaN value, the first at row 1"),
         ([None, 1, 2], ValueError, "has 1 NaN value, the first at row 0"),
-        ([1, 2, np.inf], ValueError, "has 1 infinite value, the first at row 2"),
-        ([1, -2, -1], ValueError, "has 2 negative values, the first at row 1"),
-        ([0, 0, 0], ValueError, "`sample_weight` is zero everywhere; at least one weight must"),
-        (["1", "2", "3"], TypeError, "`sample_weight` must hold numbers, found <U1"),
         ([1, "2", 3], TypeError, "`sample_weight` must hold numbers, found text"),
         ([1j, 2, 3], TypeError, "`sample_weight` must hold numbers, found complex128"),
     ],
