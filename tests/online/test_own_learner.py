@@ -4,9 +4,7 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
-from scipy import sparse
 from sklearn.linear_model import Perceptron, SGDClassifier
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 
@@ -122,26 +120,6 @@ def test_seeds():
     for own in ({"learner": learner}, {}):  # checked with every learner
         with pytest.raises(ValueError, match="`random_state` is None, an int or a generator, got"):
             online(random_state="x", **own).partial_fit(X, Y)
-
-
-@over(
-    "form",
-    [
-        lambda X: X.tolist(),
-        sparse.csr_matrix,
-        sparse.coo_matrix,
-        lambda X: pd.DataFrame(X, columns=list("abcde")),
-        lambda X: pl.DataFrame(X, schema=list("abcde")),
-    ],
-)
-def test_forms_of_rows(form):
-    clf, wanted = online(learner=BernoulliNB()), online(learner=BernoulliNB())
-    for one, rows, few in ((clf, form(X[:40]), form(X[40:43])), (wanted, X[:40], X[40:43])):
-        one.partial_fit(rows, Y[:40])
-        one.predict(few, ids=[1, 2, 3])
-        one.learn([2, 1], [0, 1])
-    np.testing.assert_array_equal(clf.learner_.feature_count_, wanted.learner_.feature_count_)
-    assert clf.predict(form(X[:9])).tolist() == wanted.predict(X[:9]).tolist()
 
 
 def test_what_learners_see_is_not_judged_here():
