@@ -104,19 +104,6 @@ def test_masked_and_object_columns():
     assert source.schema()["when"] == "other"
 
 
-def test_a_sample_of_rows_in_order():
-    frame = table(4000)
-    frame.loc[:20, "score"] = np.nan
-    frame.loc[30:40, "score"] = np.inf
-    source = frames_of(frame.sort_values("score"), 8)
-    sample = source.sample("score", "label", 100)
-    assert len(sample) == 100
-    assert np.isfinite(sample).all()
-    assert 40 <= np.isin(sample, frame.loc[frame["label"] == "yes", "score"]).sum() <= 60
-    # More than there are of a label: all that were found, and more of the others.
-    assert len(source.sample("score", "label", 1500)) == 1500
-
-
 def test_what_is_refused(monkeypatch):
     source = frames_of({"label": np.array([1, "yes", 1.0], object)}, 1)
     with pytest.raises(TypeError, match=r"^column 'label' is not of one type: "):

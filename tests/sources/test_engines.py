@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from setpoint.counts import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, Binning
+from setpoint.counts import BAD_WEIGHT, NO_NUMBER, Binning
 from setpoint.sources import GroupBy, Key, Rest, RowFilter, TooManyLinesError, is_lazy, source_of
 from sources.reference import ArraySource, canonical
 from thinning import over
@@ -102,10 +102,11 @@ def native(engine, columns, tmp_path_factory):
 def same(sources, *asked):
     ours, reference = (source.count(*asked) for source in sources)
     assert canonical(ours) == canonical(reference)
-    return ours
+    assert ours.weight.dtype == np.int64
 
 
 LABELLED = (Key("region"), Key("label_text"))
+KEYS = (Key("region", ("north", "south")), Key("label"), Key("number"))
 BY_LABEL = GroupBy((Key("label"),), "score")
 BINNING = Binning(np.array([-2.0, -0.5, 0.0, 1e-3, 0.7, 3.0]), np.array([7, 1, 30, 3, 16]))
 RANGES = [(-1e300, -0.3), (5e-324, 1e-300), (0.25, 0.25), (0.5, 1.5)]
@@ -137,10 +138,21 @@ ASKED = [
     (GroupBy(()), BINNING),
     (GroupBy((), "score"), BINNING),
     *((GroupBy((Key(*one), Key("label_text")), "score", "weight"), BINNING) for one in ONLY),
+    *((GroupBy((Key("label_int"),), score),) for score in SCORES),
+    *((GroupBy(LABELLED, "score", "weight", q), BINNING) for q in (0, 3, 20)),
+    *((GroupBy((Key("label_text"),), "bad", "bad_weight"), one) for one in (BINNING, None)),
+    *(
+        (GroupBy((Key(name), Key("label")), "score"), BINNING)
+        for name in ("label", "label_int", "number", "decimal", "region")
+    ),
+    *(
+        (GroupBy(KEYS[:2], score, weight), Binning.at(np.array(some)))
+        for score, weight in (("score", None), ("bad", "bad_weight"))
+        for some in (np.sort(ROWS["score"])[::20], [-np.inf, 5e-324], [])
+    ),
     (GroupBy((Key("whole", tuple(range(1100))),)),),  # engines limit how deep an expression is
     (GroupBy((Key("setpoint_score"),), "setpoint_score", "weight"), BINNING),
 ]
-KEYS = (Key("region", ("north", "south")), Key("label"), Key("number"))
 EVERYTHING = RowFilter((), (), ((-np.inf, -1.0), (0.1, 0.2)))
 SOME = RowFilter((0,), (("north",), (Rest.REST,)), ((-0.5, 0.0), (0.3, np.inf)))
 BOTH = RowFilter((1, 0), ((True, "south"), (False, None)), ((-1e300, 1e300),))
@@ -160,47 +172,6 @@ def test_parts_of_the_rows(sources, parts):
         for binning in (BINNING, None):
             same(sources, GroupBy(KEYS, "bad", weight), binning, parts)
     same(sources, GroupBy(KEYS), None, parts)
-
-
-@over("score", SCORES)
-def test_every_score(sources, score):
-    found = same(sources, GroupBy((Key("label_int"),), score))
-    fine = found.bin >= 0
-    assert (found.low[fine] == found.high[fine]).all()
-    assert not np.signbit(found.low[found.low == 0]).any()
-
-
-@over("q", [0, 3, 20])
-def test_weights(sources, q):
-    found = same(sources, GroupBy(LABELLED, "score", "weight", q), BINNING)
-    assert found.weight.dtype == np.int64
-    assert found.rounded.any()
-
-
-def test_rows_that_do_not_count_have_bins_of_their_own(sources):
-    expected = {INFINITE, BAD_WEIGHT, MISSING, NO_NUMBER}
-    if sources[1].nan_is_null:
-        expected.remove(NO_NUMBER)
-    for binning in (BINNING, None):
-        found = same(sources, GroupBy((Key("label_text"),), "bad", "bad_weight"), binning)
-        assert set(found.bin[found.bin < 0]) == expected
-        assert not found.weight[found.bin < 0].any()
-
-
-@over("name", ["label", "label_int", "number", "decimal", "region"])
-def test_keys_of_all_types(sources, name):
-    found = same(sources, GroupBy((Key(name), Key("label")), "score"), BINNING)
-    assert all(type(v) in (int, float, bool, str, type(None)) for v in found.levels[0])
-
-
-@over("some", [np.sort(ROWS["score"])[::20], np.array([-np.inf, 5e-324]), np.array([])])
-def test_all_scores_of_a_bin_reach_the_same_thresholds(sources, some):
-    for score, weight in (("score", None), ("bad", "bad_weight")):
-        found = same(sources, GroupBy(KEYS[:2], score, weight), Binning.at(some))
-        good = found.bin >= 0
-        ends = (found.low[good], found.high[good])
-        low, high = (np.searchsorted(some, end, side="right") for end in ends)
-        assert np.array_equal(low, high)
 
 
 def test_too_many_lines(sources, monkeypatch):
