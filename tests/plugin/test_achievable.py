@@ -124,20 +124,6 @@ def test_steep_tangents_do_not_end_the_search(seed, twist):
     check_against_the_oracle(seed, "segment", None, twist)
 
 
-@pytest.mark.long
-def test_the_problems_are_varied():
-    """Some cannot be met, and all kinds of segments, strata and bounds occur."""
-    cases = [random_case(s, known, shape=shape, twist=t) for s, known, shape, t in CASES]
-    feasible = np.array([case.oracle.is_feasible() for case in cases])
-    assert 5 <= (~feasible).sum() < len(cases) / 3
-    assert {len(case.soft.segments) for case in cases} >= {1, 2, 6}
-    assert {case.soft.n_classes for case in cases} == {3, 4, 5}
-    assert any(len(case.soft.codebook.strata) > len(case.soft.segments) for case in cases)
-    text = " ".join(str(case.goal) for case in cases)
-    for name in ("churn", "prior_divergence", "precision", "difference", "g_mean", "deviation"):
-        assert name in text
-
-
 @over("seed", range(12))
 def test_label_evidence_meets_the_bounds_on_labels_and_claims_none(seed):
     case = random_case(seed, "segment", shape=CONVEX[seed % 3])

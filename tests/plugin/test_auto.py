@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -24,7 +24,7 @@ from setpoint.judging import BOOSTING, ModelChoice, candidates_of
 from setpoint.judging.candidates import LIGHTGBM
 from setpoint.report import GoalReport
 from setpoint.search import limits
-from setpoint.solvers import HoldOut, ModelResponse
+from setpoint.solvers import ModelResponse
 from thinning import over
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
@@ -186,23 +186,6 @@ def test_weights_reach_every_model():
     in_pipeline = {"p": make_pipeline(StandardScaler(), NOTED["bayes"])}
     PlugInClassifier(in_pipeline, GOAL).fit(X, Y, sample_weight=weight)
     assert FITS[-1] == ("GaussianNB", 600, 600)
-
-
-@pytest.mark.usefixtures("routing")
-def test_groups_go_to_the_splitter():
-    clf = PlugInClassifier(QUICK, GOAL, cv=GroupKFold(3))
-    groups = np.arange(600) % 9
-    clf.fit(X, Y, groups=groups, sample_weight=np.ones(600))
-    assert clf.choice_.folds == 3
-    with pytest.raises(TypeError, match="height"):
-        clf.fit(X, Y, groups=groups, height=Y)
-
-
-def test_one_split_whose_model_stays():
-    clf = PlugInClassifier(NOTED, GOAL, cv=HoldOut(0.4), random_state=0).fit(X, Y)
-    assert fits() == [1, 1, 1]
-    assert clf.goal_report_.counts.n_rows == 240
-    assert clf.choice_.folds == 1
 
 
 def test_more_classes_hidden_groups_and_further_data_sets():

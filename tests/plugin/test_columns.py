@@ -5,13 +5,12 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from plugin.samples import same, table
-from setpoint import PlugInClassifier, evaluate
+from plugin.samples import table
+from setpoint import PlugInClassifier
 from setpoint.classifiers import UnknownGroupWarning
 from setpoint.errors import EmptyPopulationError, GoalError
 from setpoint.plugin.fit.fitting import as_thresholds
@@ -49,22 +48,6 @@ def test_groups_by_name_or_given_to_fit():
     never = plug(sensitive_features="g", decide_on=None).fit(X, Y)
     assert never.rule_ == blind.rule_
     assert not any("does not look" in text for text in never.goal_report_.warnings)
-
-
-def test_evaluate_on_new_rows():
-    model = plug(sensitive_features="g", randomized=False).fit(X, Y)
-    weight = np.arange(300) % 3.0
-    for more in ({}, {"sample_weight": weight}):
-        report = model.evaluate(Z, NEW_Y, **more)
-        assert report.status == "evaluated"
-        wanted = evaluate(FAIR, NEW_Y, model.predict(Z), sensitive_features=Z["g"], **more)
-        same(report, wanted)
-    whole = model.predict(X)
-    one_by_one = [model.predict(X.iloc[[i]])[0] for i in range(40)]
-    np.testing.assert_array_equal(one_by_one, whole[:40])
-    report = model.evaluate(X[Y == 0], Y[Y == 0])  # no recall without a positive
-    assert report.constraints[0].value is report.constraints[0].satisfied is None
-    assert report.objective.value == pytest.approx(np.mean(whole[Y == 0] == 0))
 
 
 def test_a_group_that_fit_did_not_see():
@@ -120,8 +103,6 @@ def test_a_group_that_the_folds_leave_out_is_known_but_not_decided():
 
 def test_predict_says_what_it_needs():
     model, rows = plug(decide_on="g"), X[["score"]]
-    with pytest.raises(NotFittedError):
-        model.predict(rows)
     model.fit(rows, Y, sensitive_features=X["g"])
     for given, words in (
         (None, r"the rule looks at \['g'\]: pass `sensitive_features`"),
@@ -135,42 +116,21 @@ def test_predict_says_what_it_needs():
     assert len(str(caught.value)) < 120
 
 
-def test_data_sets():
-    goal = (
-        "maximize recall subject to predicted_rate.on('new') <= 0.4 "
-        "and recall.on('checked', g='b') >= 0.3 and churn.on('checked') <= 0.6"
-    )
-    sets = {"new": Z, "checked": (Z, NEW_Y)}
-    model = plug(goal, sensitive_features="g", baseline="deployed", randomized=False)
-    report = model.fit(X, Y, datasets=sets).goal_report_
-    decided, b = model.predict(Z), ((Z["g"] == "b") & (NEW_Y == 1)).to_numpy()
-    values = [decided.mean(), decided[b].mean(), np.mean(decided != Z["deployed"])]
-    assert [c.value for c in report.constraints] == pytest.approx(values, abs=1e-12)
-    again = model.evaluate(X, Y, datasets=sets)
-    assert [c.value for c in again.constraints] == pytest.approx(values, abs=1e-12)
-    assert report.rule.decides_on == ()  # the goal names no column of X
-
-
-def test_frames_go_by_the_index_of_X():
+def test_columns_go_by_the_index_of_X():
+    """Labels and weights too (tests/conformance/test_index.py)."""
     at = [f"row {i}" for i in range(len(X))]
     rows, y, g = X[["score"]].set_axis(at), pd.Series(Y, at), X["g"].set_axis(at)
-    weight = pd.Series(np.arange(len(X)) % 3 + 1.0, index=at)
     order = np.random.default_rng(2).permutation(len(X))
     fair = PlugInClassifier(LogisticRegression(), FAIR, cv=3, decide_on="g")
-    one = clone(fair).fit(rows, y, sample_weight=weight, sensitive_features=g)
-    moved = {"sample_weight": weight.iloc[order], "sensitive_features": g.iloc[order]}
-    other = clone(fair).fit(rows, y.iloc[order], **moved)
+    one = clone(fair).fit(rows, y, sensitive_features=g)
+    other = clone(fair).fit(rows, y.iloc[order], sensitive_features=g.iloc[order])
     assert one.goal_report_ == other.goal_report_
     found = one.predict(rows, sensitive_features=g.to_frame().iloc[order])
     np.testing.assert_array_equal(found, one.predict(rows, sensitive_features=g))
-    assert one.evaluate(rows, y, sensitive_features={"g": g}) == one.evaluate(
-        rows, y.iloc[order], sensitive_features={"g": g.iloc[order]}
-    )
-    with pytest.raises(ValueError, match=r"^`y` and X have different indexes.*to_numpy"):
-        plug().fit(rows, pd.Series(Y), sensitive_features=g)
+    moved = one.evaluate(rows, y.iloc[order], sensitive_features={"g": g.iloc[order]})
+    assert moved == one.evaluate(rows, y, sensitive_features={"g": g})
     with pytest.raises(ValueError, match=r"^`sensitive_features\['g'\]` and X have different"):
         plug().fit(rows, y, sensitive_features={"g": X["g"]})
-    plug().fit(rows, Y, sensitive_features=g.to_numpy())
 
 
 def month(n, seed, share):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from types import SimpleNamespace
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
@@ -67,66 +66,27 @@ def searched(goal, mass, *, joint):
     return SimpleNamespace(space=space, mixed=mixed, true=true, v=v)
 
 
-def exact(mass, objective, constraints):
-    """The best mixture over x and s, as a program over P(decide j | x, s)."""
-    n_points, visible, groups, n = mass.shape
-    flat = mass.reshape(-1, groups, n)
-    q = cp.Variable((n_points * visible, n), nonneg=True)
-    c = SimpleNamespace(
-        recall=lambda g, i: flat[:, g, i] @ q[:, i] / flat[:, g, i].sum(),
-        rate=lambda g, i: flat[:, g].sum(axis=1) @ q[:, i] / flat[:, g].sum(),
-        right=lambda g: sum(flat[:, g, i] @ q[:, i] for i in range(n)) / flat[:, g].sum(),
-        recalls=[flat[:, :, i].sum(axis=1) @ q[:, i] / flat[:, :, i].sum() for i in range(n)],
-        accuracy=sum(flat[:, :, i].sum(axis=1) @ q[:, i] for i in range(n)) / flat.sum(),
-        groups=range(groups),
-    )
-    limits = [cp.sum(q, axis=1) == 1, *constraints(c)]
-    return cp.Problem(cp.Maximize(objective(c)), limits).solve(solver="CLARABEL")
-
-
-def spread(rate, of, groups):
-    rates = cp.hstack([rate(g, of) for g in groups])
-    return cp.max(rates) - cp.min(rates)
-
-
 @over("shape", [{}, {"groups": 3, "visible": 2, "n_points": 8}])
 @over(
-    ("goal", "objective", "constraints"),
+    "goal",
     [
-        (
-            "maximize accuracy.min(g)",
-            lambda c: cp.minimum(*(c.right(g) for g in c.groups)),
-            lambda c: [],
-        ),
-        (
-            "maximize balanced_accuracy subject to recall(label=1).difference(g) <= 0.02",
-            lambda c: sum(c.recalls) / len(c.recalls),
-            lambda c: [spread(c.recall, 1, c.groups) <= 0.02],
-        ),
-        (
-            "maximize h_mean subject to predicted_rate(label=0).difference(g) <= 0.01",
-            lambda c: cp.harmonic_mean(cp.hstack(c.recalls)),
-            lambda c: [spread(c.rate, 0, c.groups) <= 0.01],
-        ),
-        (
-            "maximize accuracy subject to recall(label=2).on(g=0) >= 0.8",
-            lambda c: c.accuracy,
-            lambda c: [c.recall(0, 2) >= 0.8],
-        ),
+        "maximize accuracy.min(g)",
+        "maximize balanced_accuracy subject to recall(label=1).difference(g) <= 0.02",
+        "maximize h_mean subject to predicted_rate(label=0).difference(g) <= 0.01",
+        "maximize accuracy subject to recall(label=2).on(g=0) >= 0.8",
     ],
 )
-def test_joint_posteriors_reach_the_optimum_of_the_population(goal, objective, constraints, shape):
+def test_joint_posteriors_of_a_population_count_what_its_labels_do(goal, shape):
+    """So that the best rule by posteriors (test_achievable.py) is the best of the population."""
     for seed in range(2):
         mass = population(seed, **shape)
         if "on(g=0)" in goal and shape:
             mass = mass[:, :, :2]  # a column of which one value is distinguished
         found = searched(goal, mass, joint=True)
-        best = exact(mass, objective, constraints)
         assert found.space.is_certain
         assert found.mixed.status == "optimal"
-        assert found.mixed.bound >= best - 2e-6
+        np.testing.assert_allclose(found.v, found.mixed.v, rtol=0, atol=1e-9)
         assert found.true.violation(found.v) <= 1e-9
-        assert found.true.value(found.v) == pytest.approx(best, abs=2e-6)
 
 
 def test_it_is_never_worse_than_pooling_which_breaks_constraints():

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris, load_wine
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -88,16 +87,6 @@ def test_the_report_counts_what_the_rule_does(goal, evidence):
     assert report.search.evidence == evidence
     assert (report.certificate.gap is None) == (evidence == "label")
     assert (report.objective.posteriors is None) == (evidence == "label")
-
-
-def test_constraints_hold_where_they_were_solved():
-    eta, y, _ = posteriors(seed=2)
-    soft = solve(COVERAGE, eta, y, **DRAWN).report
-    assert soft.certificate.violation <= 1e-9
-    assert soft.certificate.gap <= 1e-4
-    label = solve(COVERAGE, eta, y, evidence="label").report
-    assert label.constraints[0].satisfied
-    assert (soft.status, label.status) == ("optimal", "feasible")
 
 
 def test_evidence_is_chosen_by_cross_validation():
@@ -337,16 +326,6 @@ def plug(goal, **options):
     return PlugInClassifier(model, goal, **{"cv": 3, "sensitive_features": "g", **options})
 
 
-def test_a_fitted_model_is_solve():
-    X, y = rows()
-    inner = LogisticRegression().fit(X[["u", "v", "w"]], y)
-    clf = PlugInClassifier(FrozenEstimator(inner), COVERAGE, **SOFT).fit(X[["u", "v", "w"]], y)
-    alone = solve(COVERAGE, inner.predict_proba(X[["u", "v", "w"]]), y, **SOFT)
-    assert clf.rule_ == alone.rule
-    assert (clf.classes_.tolist(), clf.positive_) == (list("abcd"), None)
-    assert len(clf.trace_) == clf.n_oracle_calls_
-
-
 @over("seen", [True, False])
 def test_groups_that_the_rule_sees_or_not(seen, tmp_path):
     """Those that it does not see have posteriors of group and class."""
@@ -376,15 +355,6 @@ def test_adapt_to_unlabelled_rows():
     assert report.objective.posteriors is not None
     share = pd.DataFrame(clf.decision_distribution(new)).groupby(new["g"]).mean()
     assert (share.loc["F"] - share.loc["M"]).abs().max() <= 0.1 + 1e-9
-
-
-def test_adapt_needs_constraints_without_labels():
-    X, y = rows()
-    clf = plug("maximize accuracy subject to recall.min() >= 0.3", sensitive_features=None)
-    rule = clf.fit(X, y).rule_
-    with pytest.raises(GoalError, match="recall needs labels"):
-        clf.adapt(X)
-    assert clf.rule_ == rule
 
 
 def test_a_decision_function_is_calibrated():

@@ -12,18 +12,8 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, roc_auc_score
 
-from setpoint import (
-    BlackBox,
-    GoalError,
-    PlugInClassifier,
-    SearchLimits,
-    evaluate,
-    load_model,
-    save_model,
-    solve,
-)
+from setpoint import BlackBox, GoalError, PlugInClassifier, SearchLimits, evaluate, solve
 from setpoint.blackbox import MetricError
-from setpoint.errors import ShapeError
 from setpoint.rules import PerSegment, Threshold
 from setpoint.search import ConstantGoalWarning, StoppedError, StoppedWarning
 from setpoint.solvers import ColumnGeneration, PostShift
@@ -75,16 +65,6 @@ def test_a_column_reaches_the_metric():
     assert most.report.search.calls == 1000
 
 
-def test_losses_go_down():
-    s, y, _ = scored()
-    wrong = BlackBox(
-        lambda y, y_pred: float((y != y_pred).sum()), name="wrong", greater_is_better=False
-    )
-    loss = solve(wrong, s, y)
-    assert loss.rule == solve("accuracy", s, y, solver="post-shift").rule
-    assert loss.report.objective.value > 0
-
-
 @over("goal", ["minimize error_rate", F1, REVENUE])
 def test_groups_get_cut_offs_of_their_own(goal):
     s, y, X = scored()
@@ -112,17 +92,6 @@ def test_a_ranking_metric_leaves_the_cut_off_where_it_is_plain(shift, cut):
     assert found.rule == Threshold(cut)
     assert found.report.objective.value == pytest.approx(roc_auc_score(y, s))
     assert any("does not depend" in w for w in found.report.warnings)
-
-
-def test_metrics_of_scores_get_them_minus_the_cut_off():
-    s, y, _ = scored()
-
-    def above(y_true, scores):
-        return f1_score(y_true, scores >= 0)
-
-    first, second = (solve(box, s, y) for box in (BlackBox(above), F1))
-    assert first.rule == second.rule
-    assert first.report.objective.value == pytest.approx(second.report.objective.value)
 
 
 def counted(calls, when=None):
@@ -198,18 +167,6 @@ def test_the_column_may_be_no_feature():
         model.evaluate(X, y)
 
 
-def test_model_files_hold_no_function(tmp_path):
-    X, y = rows()
-    model = classifier(F1).fit(X, y)
-    save_model(model, tmp_path / "model.skops")
-    again = load_model(tmp_path / "model.skops")
-    assert (again.predict(X) == model.predict(X)).all()
-    assert again.goal_report_ == model.goal_report_
-    with pytest.raises(MetricError, match="holds no code"):
-        again.evaluate(X, y)
-    assert again.set_params(goal=F1).evaluate(X, y) == model.evaluate(X, y)
-
-
 LEARNER = ColumnGeneration(oracle=LOGISTIC)
 
 
@@ -243,13 +200,6 @@ def test_what_is_not_measured(goal, options, error, message):
     s, y, _ = scored()
     with pytest.raises(error, match=message):
         solve(goal, s, y, **options)
-
-
-@over(("goal", "error"), [(F1, ValueError), ("accuracy", ShapeError)])
-def test_two_classes_with_labels_are_measured(goal, error):
-    X, y = rows()
-    with pytest.raises(error, match="Only binary classification is supported"):
-        classifier(goal, solver="post-shift").fit(X, np.arange(len(y)) % 3)
 
 
 def test_a_width_is_at_least_one():
