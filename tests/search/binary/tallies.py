@@ -27,20 +27,13 @@ def tally_of(evidence, n_bins, unit=1.0, sample=None):
     """The first pass."""
     binning = Binning.from_sample(evidence.scores if sample is None else sample, n_bins, 8)
     lines = lines_of(evidence, binning.of(evidence.scores), unit=unit)
-    return Tally.of_lines(
-        evidence.codebook,
-        lines,
-        unit,
-        evidence.is_weighted,
-    )
+    return Tally.of_lines(evidence.codebook, lines, unit, evidence.is_weighted)
 
 
-def counted_again(evidence, *, n_bins=16, unit=1.0, passes=None):
+def counted_again(evidence, *, n_bins=16, unit=1.0):
     """A further pass: by the score, or by finer bins."""
 
     def again(tally, ranges, by_score):
-        if passes is not None:
-            passes.append(ranges)
         inside = np.zeros(len(evidence.scores), bool)
         ends = []
         for s, own in ranges.items():
@@ -48,11 +41,8 @@ def counted_again(evidence, *, n_bins=16, unit=1.0, passes=None):
             for first, last in own:
                 low, high = bins.low[last], bins.high[first]
                 ends.append((low, high))
-                inside |= (
-                    (evidence.rows.segment == s)
-                    & (evidence.scores >= low)
-                    & (evidence.scores <= high)
-                )
+                between = (evidence.scores >= low) & (evidence.scores <= high)
+                inside |= between & (evidence.rows.segment == s)
         if by_score:
             number = np.unique(evidence.scores, return_inverse=True)[1].astype(np.int64)
         else:

@@ -8,6 +8,7 @@ import pytest
 from oracles.binary import INF, Mcc
 from oracles.problems import TWISTS, random_case
 from setpoint.errors import ShapeError
+from setpoint.rules import PerSegment, Threshold
 from setpoint.search import ConstantGoalWarning, InfeasibleError, solve_exact
 from thinning import over
 
@@ -24,7 +25,12 @@ def solve(case, randomized="auto", **options):
 
 def recounted(case, outcome):
     """The objective as a score, counted from the rule's decisions; all bounds are met."""
-    p = case.accepted(outcome.rule)
+    rule, evidence = outcome.rule, case.evidence
+    p = case.accepted(rule)
+    counts = evidence.rows.confusion(np.stack([1 - p, p], axis=1)).counts
+    np.testing.assert_allclose(case.program.rates_of(counts), outcome.values, atol=1e-9)
+    for own in rule.rules if isinstance(rule, PerSegment) else [rule]:
+        assert isinstance(own, Threshold) or len(own.atoms) <= len(outcome.values) + 1
     value = float(case.oracle.objective.value(p))
     assert float(case.oracle.violation(p)) <= 1e-9
     assert float(case.program.value(outcome.values)) == pytest.approx(value, abs=accuracy(case))
@@ -56,7 +62,7 @@ def test_against_the_oracle(seed, twist):
         mixture = case.oracle.best_mixture()
     check_thresholds(case, threshold, least)
     check_mixtures(case, threshold, mixture, 1e-5 if twist == "tiny" else 1e-6)
-    check_draws_only_where_they_help(case, threshold, mixture)
+    check_draws_only_where_they_help(case, threshold, mixture, (1e-4, 0.05)[seed // 6 % 2])
 
 
 def check_thresholds(case, best, least):
@@ -108,9 +114,9 @@ def check_sum_of_ratios(case, threshold):
     assert promised(case, outcome, value) >= max(value, threshold) - 1e-9
 
 
-def check_draws_only_where_they_help(case, threshold, mixture):
+def check_draws_only_where_they_help(case, threshold, mixture, most):
     best = threshold if mixture is None else mixture
-    for tol in (0.0, 1e-4):
+    for tol in (0.0, most):
         if best == -INF:
             if mixture is None and case.mixable and case.oracle.is_feasible():
                 continue
@@ -121,15 +127,7 @@ def check_draws_only_where_they_help(case, threshold, mixture):
         value = recounted(case, outcome)
         assert value >= best - tol - 1e-7
         assert promised(case, outcome, value) >= best - 1e-7
+        if mixture is not None:
+            assert outcome.certificate.gap <= tol + 1e-7
         if threshold >= best - tol * (1 - 1e-3) and tol and mixture is not None:
             assert not outcome.rule.randomized
-
-
-@pytest.mark.long
-def test_cases_are_varied():
-    """The random problems are of every kind that the tests above refer to."""
-    cases = [random_case(seed, twist) for seed, twist in CASES]
-    feasible = [case.oracle.best_threshold[0] > -INF for case in cases]
-    assert 20 < np.sum(feasible) < len(cases) - 20
-    assert {len(case.oracle.cutoffs) for case in cases} == {1, 2, 3, 4}
-    assert {len(case.oracle.limits) for case in cases} == {0, 1, 2, 3}

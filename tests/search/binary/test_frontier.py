@@ -10,7 +10,7 @@ import pytest
 from oracles.binary import Mcc
 from oracles.problems import random_case
 from search.samples import linked
-from setpoint import Frontier, Goal, InfeasibleError
+from setpoint import Goal, InfeasibleError
 from setpoint.errors import GoalError
 from setpoint.program import link
 from setpoint.search import ConstantGoalWarning, CutoffSet, frontier_exact, solve_exact
@@ -117,6 +117,7 @@ def made(text, s, y, g=None, **more):
 def test_thresholds_of_the_steps_reach_what_is_said():
     goal, evidence = rows()
     found = frontier_exact(goal, evidence, randomized=False)
+    assert len(found.thresholds) > 10
     for t, bound, value in zip(found.thresholds, found.bounds, found.values, strict=True):
         accepted, y = evidence.scores >= t, evidence.rows.true == 1
         assert value == pytest.approx((accepted & y).sum() / y.sum())
@@ -148,24 +149,8 @@ def test_thinned_keeps_the_ends_and_what_is_asked(randomized):
     assert found.thinned(10_000) is found
     assert thin.at(found.asked) == pytest.approx(found.at(found.asked), abs=1e-12)
     assert thin.thresholds is None or len(thin.bounds) == len(thin.thresholds)
-    assert Frontier.from_dict(thin.to_dict()) == thin
-    assert Frontier.from_dict(thin.to_dict()) != replace(thin, asked=0.5)
     with pytest.raises(ValueError, match="at least 7"):
         found.thinned(6)
-
-
-def test_thinned_lines_are_exact_where_asked():
-    rng = np.random.default_rng(0)
-    y, g = (rng.random(4000) < 0.4).astype(int), rng.choice(["a", "b"], 4000)
-    text = "accuracy subject to false_positive_rate <= 0.1"
-    given = made(text, rng.normal(size=4000) + y, y, g, decide_on=("g",))
-    found = frontier_exact(*given, randomized="auto")
-    assert found.kind == "lines"
-    thin = found.thinned(7)
-    assert len(thin.bounds) <= 7 < len(found.bounds)
-    assert float(thin.at(0.1)) == pytest.approx(float(found.at(0.1)), abs=1e-12)
-    lost = np.abs(found.values - thin.at(found.bounds))
-    assert 0.0 < lost.max() <= thin.gap + 1e-12
 
 
 def test_a_divergence_that_is_infinite_without_its_bound():

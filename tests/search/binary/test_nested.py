@@ -94,16 +94,6 @@ def test_windows_hold_the_cutoffs_that_pass_from_the_safe_end(constraint, decide
         assert not passing[last + 1 :].any()
 
 
-def test_recall_is_the_order_statistic_of_the_positives():
-    evidence, tests, cuts = built("recall >= 0.8", n=1_000)
-    ((first, _),) = certified_windows(cuts, tests, monotone_constraints(cuts.evidence, tests))
-    positives = np.sort(evidence.scores[evidence.rows.true == 1])
-    n = len(positives)
-    r = max(k for k in range(1, n + 1) if stats.binom.sf(k - 1, n, 0.2) >= 0.95)
-    threshold = cuts.segments[0].curve.values[first - 1]
-    assert threshold == positives[r - 1]
-
-
 @over(("trials", "share"), [(29, 0.9), (150, 0.9), (40, 0.5), (1_000, 0.8)])
 def test_fewest_successes_by_the_binomial(trials, share):
     wanted = next(

@@ -16,8 +16,6 @@ from setpoint.program import link
 from setpoint.search import solve_exact, solve_tallied
 from thinning import over
 
-KINDS = ("plain", "groups", "deployed", "datasets")
-
 
 class Asked(Exception):
     """What a solve asks of the exact solver."""
@@ -77,12 +75,12 @@ def test_as_by_the_whole_sort(number, monkeypatch):
         assert found.rule == true.rule
 
 
-def problem(seed, goal):
+def problem(seed, goal, scale=None):
     rng = np.random.default_rng(seed)
     true = (rng.random(400) < 0.3).astype(int)
-    evidence = Evidence.from_arrays((0, 1), rng.normal(size=400) + 1.5 * true, true)
-    linked = link(Goal.parse(goal), evidence.codebook)
-    return linked, evidence
+    scores = rng.normal(size=400) + 1.5 * true
+    evidence = Evidence.from_arrays((0, 1), scale(scores) if scale else scores, true)
+    return link(Goal.parse(goal), evidence.codebook), evidence
 
 
 GOALS = (
@@ -100,20 +98,6 @@ GOALS = (
 
 
 @over("goal", GOALS)
-@over("seed", range(6))
-def test_one_threshold_is_the_same_to_the_bit(goal, seed):
-    linked, evidence = problem(seed, goal)
-    passes = []
-    tally = tally_of(evidence, 16)
-    again = counted_again(evidence, passes=passes)
-    found, step = solve_tallied(linked, tally, again, within=0.0, collected=5)
-    true = solve_exact(linked.at(evidence.marginals), evidence)
-    assert (found.rule, found.certificate.gap, found.status) == (true.rule, 0.0, "optimal")
-    assert step.bins == 0
-    assert np.array_equal(found.confusion.counts, true.confusion.counts)
-
-
-@over("goal", GOALS)
 def test_the_gap_after_one_pass_holds(goal):
     for seed in range(8):
         linked, evidence = problem(seed, goal)
@@ -128,30 +112,33 @@ def test_the_gap_after_one_pass_holds(goal):
         assert step.gap == pytest.approx(found.certificate.gap, abs=1e-12)
 
 
+SCORES = {
+    "ties": np.round,
+    "tiny": lambda s: 10.0 ** (50.0 * s - 250.0),
+    "heavy": lambda s: np.sign(s) * np.exp(np.minimum(np.abs(3 * s) ** 3, 700.0)),
+    "one": lambda s: np.full(len(s), 0.5),
+    "sorted": np.sort,
+    "single": lambda s: s.astype(np.float32).astype(float),
+}
+HOSTILE = [
+    (goal, kind, 0)
+    for goal in ("maximize f1", "maximize recall subject to precision >= 0.2")
+    for kind in SCORES
+]
+
+
 @pytest.mark.filterwarnings("ignore::setpoint.ConstantGoalWarning")  # one score says nothing
-@over("kind", ["ties", "tiny", "heavy", "one", "sorted", "single"])
-def test_hostile_scores(kind):
-    rng = np.random.default_rng(5)
-    n = 600
-    true = (rng.random(n) < 0.2).astype(int)
-    s = rng.normal(size=n) + true
-    s = {
-        "ties": np.round(s),
-        "tiny": 10.0 ** rng.uniform(-300, 0, n),
-        "heavy": np.sign(s) * np.exp(np.minimum(np.abs(3 * s) ** 3, 700.0)),
-        "one": np.full(n, 0.5),
-        "sorted": np.sort(s),
-        "single": s.astype(np.float32).astype(float),
-    }[kind]
-    evidence = Evidence.from_arrays((0, 1), s, true)
-    for goal in ("maximize f1", "maximize recall subject to precision >= 0.2"):
-        linked = link(Goal.parse(goal), evidence.codebook)
-        sample = np.linspace(0.0, 1.0, 50)  # represents nothing
-        for collected in (3, 50):
-            tally = tally_of(evidence, 32, sample=sample)
-            again = counted_again(evidence)
-            found, _ = solve_tallied(linked, tally, again, within=0.0, collected=collected)
-            assert found.rule == solve_exact(linked.at(evidence.marginals), evidence).rule
+@over(("goal", "kind", "seed"), [(g, None, k) for g in GOALS for k in range(6)] + HOSTILE)
+def test_one_threshold_is_the_same_to_the_bit(goal, kind, seed):
+    linked, evidence = problem(seed, goal, SCORES.get(kind))
+    true = solve_exact(linked.at(evidence.marginals), evidence)
+    nothing = np.linspace(0.0, 1.0, 50)  # a sample that represents nothing
+    for sample, bins, collected in ((None, 16, 5), (nothing, 32, 3), (nothing, 32, 50)):
+        tally, again = tally_of(evidence, bins, sample=sample), counted_again(evidence)
+        found, step = solve_tallied(linked, tally, again, within=0.0, collected=collected)
+        assert (found.rule, found.certificate.gap, found.status) == (true.rule, 0.0, "optimal")
+        assert step.bins == 0
+        assert np.array_equal(found.confusion.counts, true.confusion.counts)
 
 
 def test_a_pass_that_lies_is_caught():
