@@ -1,13 +1,14 @@
 """Goals at the edge: constant or infinite sides, less than one row, weights far apart."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.samples import linked
+from search.samples import drawn, linked
 from setpoint import Goal, solve
 from setpoint.errors import GoalError, ShapeError
 from setpoint.program import NotLinearError, ProgramConstraint, RowBuilder
@@ -16,9 +17,14 @@ from setpoint.search import (
     CutoffSet,
     InfeasibleError,
     InfeasibleMasterError,
+    Limits,
     Master,
+    best_mixture,
+    find_rule,
     solve_exact,
 )
+from setpoint.search.binary.deterministic import enumerate_cutoffs
+from setpoint.search.binary.proving import branch_and_bound, closed_by_multipliers
 from thinning import over
 
 pytestmark = [
@@ -213,3 +219,86 @@ def test_random_goals_against_every_cutoff(seed):
         assert reached >= best - 1e-4 - 1e-9 or reached == best
         if randomized is False:
             assert reached == pytest.approx(best, abs=1e-9)
+
+
+# ---------------------------------------------------------------------- searches that end early
+SMALL = {
+    "binary.solver.NEAR_A_MIXTURE": 2, "binary.deterministic.NEAR_A_MIXTURE": 2,
+    "binary.proving._ALL_TRIED": 3, "binary.proving._TRIED": 1,
+}  # fmt: skip
+ROUNDS = {
+    f"methods.{name}": 1
+    for name in ("_CORNERS", "_DINKELBACH_ROUNDS", "_EXCHANGES", "_MOST_NUMBERS", "_ROUNDS",
+                 "_STEPS", "_SWEEPS")
+} | {"binary.deterministic._SWEEPS": 1, "master._ROUNDS": 1}  # fmt: skip
+
+
+def few_columns(text, seed, groups, n):
+    """Cut-offs of which a search knows few when it begins, and the best of all combinations."""
+    cuts, program = drawn(text, seed, groups, n)
+    best = enumerate_cutoffs(cuts, program)
+    return CutoffSet(program.table, cuts.evidence, most=0), program, best
+
+
+@over("text", [
+    "maximize f1 subject to predicted_rate.difference(g) <= 0.05",
+    "maximize precision.min(g) subject to recall >= 0.4",
+    "maximize mcc subject to predicted_rate <= 0.5 and recall >= 0.3",
+    "maximize 0.5 * precision - 0.3 * f1.mean(g) subject to g_mean >= 0.3",
+    "maximize recall subject to g_mean >= 0.5 and precision.min(g) >= 0.4",
+    "maximize predicted_rate.ratio(g) subject to recall >= 0.5",
+    "minimize abs(precision - 0.5) subject to recall >= 0.3",
+    "maximize minimum(recall, 1 - 2 * abs(precision - 0.6))",
+    "maximize macro_f1 subject to recall.difference(g) <= 0.1",
+    "minimize predicted_rate.difference(g) subject to recall >= 0.5",
+    "maximize accuracy subject to h_mean >= 0.5",
+])  # fmt: skip
+@over("few", [ROUNDS, {"master._REGION_ROUNDS": 1}])
+def test_a_search_that_runs_out_of_rounds_bounds_the_best_rule_all_the_same(text, few, monkeypatch):
+    for seed, groups, n in ((0, 2, 16), (1, 3, 18)):
+        cuts, program, best = few_columns(text, seed, groups, n)
+        with monkeypatch.context() as patch:
+            for name, most in (SMALL | few).items():
+                patch.setattr(f"setpoint.search.{name}", most)
+            for randomized in (False, "auto"):
+                found = find_rule(cuts, program, randomized, 1e-4, Limits())
+                assert found.is_feasible or not best.is_feasible
+                if best.is_feasible:
+                    assert float(program.violation(found.v)) <= 1e-9
+                    assert found.bound >= best.value - 1e-9
+                    assert found.is_drawn or found.value <= best.value + 1e-9
+                    assert found.status != "optimal" or found.value >= best.value - 1.1e-4
+
+
+@over("text, prove", [
+    *((text, closed_by_multipliers) for text in (
+        "maximize f1 subject to deferral_rate.difference(g) <= 0.2 and deferral_rate <= 0.4",
+        "maximize g_mean subject to deferral_rate <= 0.3",
+        "maximize precision + recall subject to deferral_rate <= 0.3",
+        "maximize recall subject to precision >= 0.6 and deferral_rate <= 0.4",
+    )),
+    ("maximize tp / fp subject to recall >= 0.8", branch_and_bound),
+    ("maximize accuracy subject to g_mean >= 0.4", branch_and_bound),
+    ("maximize f1 subject to predicted_rate.difference(g) <= 0.2", branch_and_bound),
+])  # fmt: skip
+@over("few", [
+    {}, {"_MOST_TRIED": 100}, {"_MOST_TRIED": 1}, {"_ROUNDS": 1}, {"_PRICINGS": 1},
+])  # fmt: skip
+def test_a_proof_holds_the_best_rule_wherever_it_ends(text, prove, few, monkeypatch):
+    """From the worst rule that meets the constraints, with little tried at once."""
+    for seed in range(2):
+        n = 24 if prove is branch_and_bound else 10
+        cuts, program, best = few_columns(text, seed, 2, n)
+        worst = enumerate_cutoffs(cuts, replace(program, sense=-program.sense))
+        if not worst.is_feasible:
+            continue
+        start = replace(worst, value=program.score_at(worst.v), status="feasible")
+        mixed = best_mixture(cuts, program)
+        more = (Limits(10_000),) if prove is branch_and_bound else (0.0,)
+        with monkeypatch.context() as patch:
+            for name, most in ({"_ALL_TRIED": 3, "_TRIED": 1} | few).items():
+                patch.setattr(f"setpoint.search.binary.proving.{name}", most)
+            found = prove(cuts, program, Master(cuts), mixed, start, *more)
+        assert start.value - 1e-9 <= found.value <= best.value + 1e-9
+        assert found.bound >= best.value - 1e-9
+        assert found.status != "optimal" or found.value >= best.value - 1e-9
