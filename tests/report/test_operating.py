@@ -230,6 +230,22 @@ def test_the_band_is_the_exact_interval_of_precision(weighted):
             assert min(near) < 1e-8
 
 
+@over("kind", ["roc", "precision-recall"])
+def test_bounds_dots_and_mixtures_are_said(kind):
+    y, s, _ = data()
+    goal = "maximize f1 subject to precision >= 0.3 and specificity >= 0.75 and recall >= 0.4"
+    ax = plot_operating(solve(goal, s, y).report, kind=kind, deployed=(0.4, 0.5), ax=Figure()).ax_
+    other = "asked: at most 25 %" if kind == "roc" else "asked: at least 30 %"
+    words = {"asked: at least 40 %", other, "deployed model"}
+    assert words <= {t.get_text() for t in ax.texts}
+    display = draw("maximize recall subject to precision >= 0.55", y, s, kind, randomized=True)
+    assert "what draws among thresholds reach" in caption(display)
+    points = display.points
+    place = (points.false_positive_rate, points.recall)
+    place = place if kind == "roc" else (points.recall, points.precision)
+    assert tuple(display.ax_.collections[-1].get_offsets()[0]) == pytest.approx(place)
+
+
 # -- the objective at every threshold -----------------------------------------------------
 COST = "minimize cost({(0, 1): 2, (1, 0): 9})"
 GOALS = [
