@@ -13,8 +13,6 @@ from setpoint.report import shown, shown_bound
 from thinning import over
 
 pytestmark = [needs_node, pytest.mark.filterwarnings("ignore")]
-GOALS = 500
-"""So many, for the interval of one of them has no end: that no other test here runs."""
 
 
 def exactly(goal, given, thresholds):
@@ -52,11 +50,12 @@ def close(found, expected):
         return bool((same | (np.abs(found - expected) <= room)).all())
 
 
-def test_values_at_cuts_and_the_best_cut_under_moved_bounds(monkeypatch):
+@pytest.mark.parametrize("goals", [100, pytest.param(500, marks=pytest.mark.long)])
+def test_values_at_cuts_and_the_best_cut_under_moved_bounds(goals, monkeypatch):
     for name in ("limits_at", "sure_limits"):
         monkeypatch.setattr(f"setpoint.explorer.payload.{name}", lambda *_: None)
     cases, number = [], 0
-    while len(cases) < GOALS:
+    while len(cases) < goals:
         number += 1
         goal, given, draw = case(number)
         try:
@@ -96,7 +95,7 @@ def test_values_at_cuts_and_the_best_cut_under_moved_bounds(monkeypatch):
         else:
             worst = max(-min(c.slack, 0.0) for c in best.constraints)
             assert float(found[moves]["violation"]) <= worst + 1e-12, str(goal)
-    assert known > 0.8 * GOALS
+    assert known > 0.8 * goals
 
 
 # -- the views write numbers as the report does, and draw no more of a curve than is seen --------

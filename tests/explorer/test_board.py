@@ -45,10 +45,8 @@ def made(n, seed=0):
 ODD = (
     '[["length",[0.6,0.1],null,null],null,[],[]]',
     '[["__proto__",[0.6,0.1],null,null],null,[],[]]',
-    '[["0",[0.6,0.1],null,null],null,[],[]]',
     "[[-1,[0.6,0.1],null,null],null,[],[]]",
     "[[0,[0.6,1e308],null,null],null,[],[]]",
-    "[[0,[-1e22,0.1],null,null],null,[],[]]",
     "[[0,[0.6,null],null,null],null,[],[]]",
     "[[0,[0.6,0.1],[1],null],null,[],[]]",
     "[[0,[0.6,0.1],null,0.5],null,[],[]]",

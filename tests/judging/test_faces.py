@@ -8,8 +8,6 @@ from matplotlib.figure import Figure
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from setpoint import (
     BlackBox,
@@ -60,8 +58,7 @@ def test_frame_has_a_row_for_each_part_of_each_model():
     new = frame.iloc[2]
     assert new["difference"] == pytest.approx(new["value"] - frame["value"][0])
     assert new["difference_low"] < new["difference"] < new["difference_high"]
-    assert pd.isna(frame["difference"][0])
-    assert new["is"] == "shown to be better"
+    assert (new["is"], pd.isna(frame["difference"][0])) == ("shown to be better", True)
 
 
 def test_picture_has_a_line_for_scores_and_a_dot_for_each_model():
@@ -106,7 +103,6 @@ FRAME = pd.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])])
 OF_FRAME = LogisticRegression().fit(FRAME, L)
 OF_WORDS = PlugInClassifier(LogisticRegression(), "f1").fit(X, WORDS)
 TURNED = PlugInClassifier(LogisticRegression(), "f1", pos_label="no").fit(X, WORDS)
-THREE = LogisticRegression().fit(X, np.arange(300) % 3)
 DEFERS = PlugInClassifier(
     LogisticRegression(), "maximize accuracy.decided subject to deferral_rate <= 0.3"
 ).fit(X, L)
@@ -118,20 +114,14 @@ DEFERS = PlugInClassifier(
         ([A, A], InputTypeError, r"^`models` is a dict from two or more names .* got a list$"),
         ({"a": A}, InputError, "^`models` holds two or more, the first of which is in use, got 1"),
         ({1: A, "b": A}, InputTypeError, "^`models`: a name is text, got 1$"),
-        ({" ": A, "b": A}, InputTypeError, "^`models`: a name is text, got ' '$"),
         ({"b": A, "c": None}, InputTypeError, r"^`models\['c'\]` is a fitted .* got None$"),
         ({"b": A, "c": LogisticRegression}, InputTypeError, "got the class LogisticRegression"),
         ({"b": A, "c": A.predict_proba(X)}, InputTypeError, r"got an array of shape \(300, 2\)"),
-        ({"b": A, "c": A.predict_proba(X)[:, 1]}, InputError, r"`models\['c'\]`.*continuous"),
         ({"b": A, "c": LinearRegression().fit(X, L)}, InputError, "got continuous numbers"),
         ({"b": A, "c": LogisticRegression()}, NotFittedError, r"^`models\['c'\]` .* not fitted"),
-        ({"b": A, "c": make_pipeline(StandardScaler(), LogisticRegression())},
-         NotFittedError, "Pipeline that is not fitted"),
         ({"b": A, "c": PlugInClassifier(A, "recall")}, NotFittedError, "not fitted; fit it first"),
         ({"b": A, "c": L[1:]}, InputError, r"^`models\['c'\]` has 299 rows, 300 are expected$"),
         ({"b": A, "c": L + 1}, InputError, r"^`models\['c'\]` holds the label 2"),
-        ({"b": A, "c": np.full(300, np.nan)}, InputError, "300 missing values"),
-        ({"b": A, "c": THREE}, InputError, r"classes of 'b' is \[0, 1\], and of 'c' \[0, 1, 2\]"),
         ({"b": A, "c": "old"}, InputError, r"`models\['c'\]` names columns of X \('old'\)"),
         ({"b": A, "c": DEFERS}, InputError, "'c' defers rows to a person"),
         ({"b": OF_FRAME, "c": LogisticRegression().fit(X[:, :2], L)},

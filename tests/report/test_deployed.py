@@ -142,6 +142,7 @@ def test_prices_stand_beside_each_other():
         ("2 * {c} + 0.1 * predicted_rate", True),
         ("{c} / 4 - 1", True),
         ("{c} / recall", False),
+        ("{c} * precision", False),
         ("log({c})", False),
     ],
 )

@@ -1,6 +1,7 @@
 """Pictures of searches, of rules that defer, of frontiers and of groups; and what they refuse."""
 
 import sys
+from dataclasses import replace
 
 import matplotlib as mpl
 
@@ -316,6 +317,15 @@ def test_points_say_only_what_is_known():
     assert "no rule meets it" in texts(drawn("points", values=(np.nan,) * 3))
 
 
+def test_what_is_not_ruled_out_is_shaded():
+    found = frontier("steps", gaps=np.array([0.0, 0.0, 0.2]))
+    for goal, low, high in ((found.goal, 0.4, 0.6), ("minimize error_rate", 0.2, 0.4)):
+        display = plot_frontier(replace(found, goal=goal), ax=Figure())
+        (band,) = (p.vertices for c in labelled(display, "not ruled out") for p in c.get_paths())
+        assert band.min(axis=0) == pytest.approx([0.5, low])
+        assert band.max(axis=0) == pytest.approx([0.8, high])
+
+
 # -- groups -----------------------------------------------------------------------------
 def row(name, value, column="g", metric="recall", n=20):
     low, high = (None, None) if value is None else (max(value - 0.1, 0), min(value + 0.1, 1))
@@ -358,6 +368,12 @@ def test_what_the_goal_allows(constraint, edges, outside):
     assert missed == outside
     assert "no rows" in words
     assert ("Not drawn: " in words) == (edges is None)
+
+
+def test_the_worst_class_bounds_every_class():
+    rows = [row("a", 0.5, metric="recall(label=1)"), row("b", 0.9, metric="recall(label=1)")]
+    goal = "maximize accuracy subject to recall.difference('g').max() <= 0.1"
+    assert groups(rows, goal)[0] == pytest.approx([0.8, 0.9])
 
 
 def test_metrics_columns_and_names():

@@ -21,6 +21,7 @@ from setpoint.report import (
     Search,
     goal_table,
     headline,
+    number,
     percent,
     report_document,
     report_text,
@@ -185,6 +186,7 @@ def test_unit_of_an_expression(unit, texts):
 
 
 def test_numbers_in_their_units():
+    assert [number(x) for x in (None, 1e-5, 0.5)] == ["-", "1e-05", "0.5000"]
     for unit, said_of in (("share", "12.3 %"), ("amount", "0.12"), ("number", "0.1234")):
         assert shown(0.1234, unit) == said_of
         found = [shown(x, unit) for x in (None, np.inf, -np.inf, np.nan)]

@@ -107,6 +107,16 @@ def test_the_first_sentence(facts, words):
     assert headline(facts) == words
 
 
+def test_a_bound_that_is_measured_is_promised_as_it_was_written():
+    text = "recall >= recall.baseline() - 0.01"
+    entry = Entry(text, 0.8, 0.75, relation=">=")
+    facts = GoalReport(f"maximize precision subject to {text}", Entry("precision", 0.7), (entry,))
+    test = one_test(text, value=None, limit=None)
+    facts = with_guarantee(facts, Guarantee("certified", 0.95, "one rule", (test,), 500))
+    words = "recall is at least recall of the deployed model minus 0.01 on new rows drawn like"
+    assert words in headline(facts)
+
+
 def explained(facts):
     """What exactly is promised, and how it was tested."""
     details = report_document(facts).chapters[-1]
