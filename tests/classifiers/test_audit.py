@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from setpoint import PlugInClassifier, RampClassifier, load_model, save_model
 from setpoint.classifiers.base import _learner_versions
@@ -80,19 +80,6 @@ def test_they_are_in_json_and_in_model_files_and_reports_do_not_differ_by_them(m
     assert loaded.evaluate(X, Y).run.digests["model"] == report.run.digests["model"]
     assert "digests" in json.loads(report.to_json())["run"]
     assert "digests" not in json.loads(GoalReport("f1", report.objective).to_json())["run"]
-
-
-def first_numbers(rows):
-    return np.array([[row[0][0]] for row in rows])
-
-
-def test_rows_without_canonical_bytes_have_no_digest_and_the_fit_goes_on():
-    rows = np.empty((300, 1), dtype=object)
-    rows[:, 0] = [(float(x),) for x in X[:, 0]]
-    line = make_pipeline(FunctionTransformer(first_numbers), LogisticRegression())
-    found = digests_of(PlugInClassifier(line, "f1", cv=2).fit(rows, Y))
-    assert "y" in found
-    assert "X" not in found
 
 
 def test_the_packages_of_learners_are_named():

@@ -51,16 +51,7 @@ REVENUE, AUC = BlackBox(revenue), BlackBox(roc_auc_score, limits=(0, 1))
 
 
 # ---------------------------------------------------------------------- evaluate
-@over(
-    "columns",
-    [
-        AMOUNT,
-        {"amount": AMOUNT},
-        pd.Series(AMOUNT, name="amount"),
-        pd.DataFrame({"amount": AMOUNT, "more": Y}),
-        pl.DataFrame({"amount": AMOUNT}),
-    ],
-)
+@over("columns", [AMOUNT, {"amount": AMOUNT}, pl.DataFrame({"amount": AMOUNT, "more": Y})])
 def test_evaluate_calls_the_metric_on_labels_and_columns(columns):
     today = np.roll(Y, 2)
     report = evaluate(REVENUE, Y, DECIDED, sensitive_features=columns, baseline=today)
@@ -70,21 +61,13 @@ def test_evaluate_calls_the_metric_on_labels_and_columns(columns):
     assert report.goal == f'maximize blackbox("{__name__}:revenue")'
 
 
-def test_a_column_reaches_the_metric_with_what_is_missing():
-    metric = BlackBox(lambda y_true, y_pred, amount: np.nansum(amount))
-    found = evaluate(metric, CODES[:3], CODES[:3], sensitive_features={"amount": [1, np.nan, 5]})
-    assert found.objective.value == 6.0
-
-
-def test_weights_are_honoured_or_refused():
+def test_weights_are_honoured():
     y, decided = [0, 1, 1, 0, 1], [0, 1, 0, 1, 1]
     weight = np.array([1.0, 2.0, 0.0, 3.0, 1.0])
     report = evaluate(BlackBox(f1_score), y, decided, sample_weight=weight)
     assert report.objective.value == f1_score(y, decided, sample_weight=weight)
     assert report.objective.rows == 4
     plain = BlackBox(lambda y_true, y_pred: len(y_true))
-    with pytest.raises(InputError, match="sample_weight"):
-        evaluate(plain, y, decided, sample_weight=weight)
     zeros = evaluate(plain, y, decided, sample_weight=[1, 1, 0, 1, 1])
     assert zeros.objective.value == 4.0  # a row of weight zero does not count
     assert evaluate(plain, y, decided, sample_weight=[2.0] * 5).objective.value == 5.0
@@ -106,7 +89,6 @@ def test_evaluate_on_scores_and_what_has_no_value():
         (AUC, {"scores": AMOUNT[:5]}, InputError, "`scores` has 5 rows, `y_pred` has 200"),
         (AUC, {"scores": np.full(200, np.nan)}, InputError, "finite"),
         (REVENUE, {}, GoalError, r"takes the column 'amount'.*`sensitive_features`"),
-        (BlackBox(lambda y_true, y_pred: np.nan), {}, MetricError, "returned nan"),
     ],
 )
 def test_evaluate_says_what_is_wrong(metric, more, error, message):
@@ -130,8 +112,7 @@ def test_a_scorer_gives_columns_from_beside_X_or_in_it(table):
     for scorer in (goal_scorer(REVENUE), goal_scorer(REVENUE, sensitive_features="amount")):
         assert scorer(Named(), frame, Y) == wanted
     rows = frame.to_numpy()
-    for columns in (AMOUNT, {"amount": AMOUNT}):
-        assert goal_scorer(REVENUE)(model, rows, Y, sensitive_features=columns) == wanted
+    assert goal_scorer(REVENUE)(model, rows, Y, sensitive_features=AMOUNT) == wanted
     lower = goal_scorer(BlackBox(revenue, greater_is_better=False))
     assert lower(model, rows, Y, sensitive_features=AMOUNT) == -wanted
     with pytest.raises(GoalError, match=r"takes the column 'amount'"):

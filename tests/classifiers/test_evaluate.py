@@ -110,25 +110,13 @@ def test_equivalences(goal, seed):
         assert also == met
 
 
-@over("kind", [list, tuple, np.array, pd.Series, pl.Series])
-def test_decisions_of_any_kind(kind):
-    report = evaluate(
-        "maximize recall subject to churn <= 0.5 and recall.difference(g) <= 0.5",
-        kind(Y.tolist()),
-        kind(PRED.tolist()),
-        sample_weight=kind(WEIGHT.tolist()),
-        sensitive_features={"g": kind(G.tolist())},
-        baseline=kind(DEPLOYED.tolist()),
-    )
-    wanted = sklearn.recall_score(Y, PRED, sample_weight=WEIGHT)
-    assert report.objective.value == pytest.approx(wanted, abs=1e-12)
-
-
-@over("labels", [("no", "yes"), (False, True), (-1, 1), (-1.0, 1.0), (0, 7)])
-def test_labels_of_any_kind(labels):
+@over("labels", [("no", "yes"), (False, True), (-1.0, 1.0), (0, 7)])
+@over("kind", [list, np.array, pd.Series, pl.Series])
+def test_labels_of_any_kind(labels, kind):
     names = np.array(labels)
     for positive, wanted in (({}, 1), ({"pos_label": labels[0]}, 0)):
-        found = evaluate("recall", names[Y], names[PRED], **positive).objective.value
+        true, decided = (kind(names[codes].tolist()) for codes in (Y, PRED))
+        found = evaluate("recall", true, decided, **positive).objective.value
         assert found == sklearn.recall_score(Y, PRED, pos_label=wanted)
     # Booleans and numbers are the same labels.
     assert evaluate("f1", Y, PRED == 1).objective.value == sklearn.f1_score(Y, PRED)
@@ -175,9 +163,8 @@ def test_data_sets():
         evaluate("recall", Y, PRED, datasets={"new": (None, [0, 1])})
 
 
-@over("goal", ["recall", "maximize recall subject to churn <= 0.9"])
-def test_the_deployed_model_is_compared_with_whatever_the_goal(goal):
-    found = evaluate(goal, Y, PRED, baseline=DEPLOYED, sample_weight=WEIGHT).deployed
+def test_the_deployed_model_is_compared_with_whatever_the_goal():
+    found = evaluate("recall", Y, PRED, baseline=DEPLOYED, sample_weight=WEIGHT).deployed
     wanted = {
         "changed": PRED != DEPLOYED,
         "wins": (PRED == Y) & (DEPLOYED != Y),
@@ -248,27 +235,14 @@ CHURN = "maximize recall subject to churn <= 0.5"
         ([1, 1], [1, 1], {}, InputError, "`y_true` and `y_pred` hold one class only, 1; pass all "),
         (ONE, TWO, {"classes": ONE}, InputError, "`y_pred` holds the label 2, which is not a clas"),
         (ONE, [0, np.nan], {}, InputError, "`y_pred` has 1 missing value"),
-        (
-            ONE,
-            ONE,
-            {"datasets": {"new": ONE}},
-            InputTypeError,
-            "`datasets['new']` is (`y_true` or None, `y_pred`) or a Dataset, got [0, 1]",
-        ),
+        (ONE, ONE, {"datasets": {"new": ONE}}, InputTypeError,
+         "`datasets['new']` is (`y_true` or None, `y_pred`) or a Dataset, got [0, 1]"),
         (ONE, ONE, {"pos_label": 2}, InputError, "`pos_label` 2 is not a class (known: 0, 1)"),
         ([0, 1, 2], [0, 1, 2], {"pos_label": 2}, InputError, "is for two classes, `y_true` holds"),
-        (
-            [0, 1, 2],
-            [0, 1, 2],
-            {"goal": "recall"},
-            GoalError,
-            "recall is a metric of one class and",
-        ),
+        ([0, 1, 2], [0, 1, 2], {"goal": "recall"}, GoalError, "recall is a metric of one class"),
         (ONE, ONE, {"level": 0.5}, InputError, "`level` is above 0.5 and below 1, got"),
-        (ONE, ONE, {"level": 1.0}, InputError, "`level` is above 0.5 and below 1, got"),
-        (ONE, ONE, {"level": np.nan}, InputError, "`level` is above 0.5 and below 1, got"),
     ],
-)
+)  # fmt: skip
 def test_refusals(y, pred, options, error, message):
     with pytest.raises(error) as caught:
         evaluate(**{"goal": "accuracy", "y_true": y, "y_pred": pred, **options})

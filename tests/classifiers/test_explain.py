@@ -3,6 +3,7 @@
 import json
 from copy import copy
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -52,6 +53,8 @@ def test_the_decisions_are_those_of_predict_and_the_frame_holds_them(plain):
     assert html.count("<tr>") == 21
     for shown in (html, str(found)):
         assert "380 more rows" in shown
+    with pytest.raises(InputTypeError, match="`X`: rows are explained in memory"):
+        plain.explain(SimpleNamespace(compute=None))
     escaped = Explanation((ExplainedRow(0, "<b>", 1.0, 0.5, 0.25, -0.25),), "<i>")._repr_html_()
     assert "<b>" not in escaped
     assert "<i>" not in escaped
@@ -129,12 +132,3 @@ def test_what_is_certified_is_said_of_all_rows_together():
     found = stream.explain(X[:5])
     assert [row.decision for row in found] == stream.predict(X[:5]).tolist()
     assert found.covers == "Nothing is certified of the rule."
-
-
-def test_rows_out_of_memory_are_refused(plain):
-    class Lazy:
-        def compute(self):
-            raise AssertionError
-
-    with pytest.raises(InputTypeError, match="`X`: rows are explained in memory"):
-        plain.explain(Lazy())

@@ -68,7 +68,6 @@ def rewritten(model, path, change):
 @over(
     "goal",
     [
-        "maximize recall subject to precision >= 0.7",
         maximize(recall).subject_to(precision >= 0.7, recall(label=0) >= 0.1),
         f1,
         Goal.parse(
@@ -105,7 +104,6 @@ def test_groups_and_draws(path):
     "inner",
     [
         ensemble.RandomForestClassifier(3, max_depth=3, random_state=0),
-        ensemble.GradientBoostingClassifier(n_estimators=3),
         ensemble.HistGradientBoostingClassifier(max_iter=3, max_leaf_nodes=4),
         CalibratedClassifierCV(GaussianNB(), cv=2),
     ],
@@ -119,10 +117,8 @@ def test_models_of_scikit_learn(inner, path):
 @over(
     "cv",
     [
-        model_selection.KFold(2, shuffle=True, random_state=3),
         model_selection.StratifiedKFold(2),
         model_selection.RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=0),
-        HoldOut(model_selection.ShuffleSplit(1, random_state=0)),
         HoldOut(model_selection.PredefinedSplit(np.repeat([-1, 0], [200, 200]))),
         model_selection.TimeSeriesSplit(2),
     ],
@@ -162,13 +158,11 @@ def test_trusted_types_exist_and_are_what_scikit_learn_lists():
         "sklearn",
         "sklearn.base.BaseEstimator",
         "sklearn.base.clone",
-        "sklearn.linear_model._base.LinearClassifierMixin",
         "sklearn.linear_model._logistic.os",
         "sklearn.linear_model._logistic.Absent",
         "sklearn.linear_model.LogisticRegression",
         "sklearn.nowhere.LogisticRegression",
         "sklearn.utils._mocking.CheckingClassifier",
-        "sklearn.tests.test_base.MyEstimator",
         "sklearn.externals.array_api_compat.torch.Tensor",
     ],
 )
@@ -214,41 +208,29 @@ def test_a_foreign_type_is_refused_and_named_unless_it_is_trusted(path):
     assert str(path) in str(caught.value)
     assert Foreign.opened == 0
     assert load_model(path, trusted=[name]).extra_.value == 1
-
-
-@over("function", [os.system, os.popen, eval, exec, __import__])
-def test_a_partial_of_a_foreign_function_is_refused(function, path):
-    """Boosting with categories holds a partial; that its type is trusted opens no door."""
-    skops.io.dump(functools.partial(function, "1"), path)
-    with pytest.raises(ModelFileError, match="types that are not trusted"):
-        load_model(path)
+    # Boosting with categories holds a partial; that its type is trusted opens no door.
+    for function in (os.system, os.popen, eval, exec, __import__):
+        skops.io.dump(functools.partial(function, "1"), path)
+        with pytest.raises(ModelFileError, match="types that are not trusted"):
+            load_model(path)
 
 
 # ---------------------------------------------------------------------- damage
-def archive(**files):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as written:
-        for name, data in files.items():
-            written.writestr(name.replace("_", "."), data)
-    return buffer.getvalue()
+SYSTEM = b'{"__class__": "system", "__module__": "os", "__loader__": "TypeNode"}'
 
 
-@over(
-    "data",
-    [
-        *(b"", b"\x80\x04.", b"PK", b"not a model" * 1000, archive(), archive(other=b"")),
-        *(archive(schema_json=text) for text in (b"no json", b"{}", b"[" * 100_000)),
-        archive(
-            schema_json=b'{"__class__": "system", "__module__": "os", "__loader__": "TypeNode"}'
-        ),
-    ],
-)
-def test_files_that_are_not_models(data, path):
-    path.unlink(missing_ok=True)
-    with pytest.raises(FileNotFoundError):
-        load_model(path)
-    path.write_bytes(data)
+@over("schema", [None, b"no json", b"{}", b"[" * 100_000, SYSTEM])
+def test_files_that_are_not_models(schema, path):
+    with zipfile.ZipFile(path, "w") as written:
+        if schema is not None:
+            written.writestr("schema.json", schema)
     with pytest.raises(ModelFileError, match=re.escape(str(path))):
+        load_model(path)
+    path.write_bytes(b"\x80\x04.")
+    with pytest.raises(ModelFileError, match=re.escape(str(path))):
+        load_model(path)
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
         load_model(path)
 
 
@@ -274,7 +256,7 @@ def test_the_old_file_stays_when_the_new_one_cannot_be_written(path, monkeypatch
     "change",
     [
         {"format": "4"}, {"format": None}, {"format": True}, {"format": 4.0},
-        b"", b"[]", b"{}", b"7", b"null", b"[" * 100_000, b"\xff",
+        b"", b"{}", b"null", b"[" * 100_000, b"\xff",
     ],
 )  # fmt: skip
 def test_facts_that_setpoint_never_writes(change, path):

@@ -82,13 +82,10 @@ def test_a_model_that_knows_the_month():
     assert said(plug(), *mixed(X, y)) == []
 
 
-def test_models_that_are_chosen_and_families_that_train():
+def test_families_that_train_and_later_rows():
     X, y = drifting(1500)
-    (text,) = said(plug(FLOOR, estimator={"line": LogisticRegression()}), X, y)
-    assert "TimeSeriesSplit" in text
     (text,) = said(RampClassifier(FLOOR, random_state=0), X, y)
-    later = "judge by later rows, or by other units; if the table is only sorted, as by class, "
-    assert text.endswith(f"{later}nothing is lost.")
+    assert "judge by later rows, or by other units" in text
     later = plug(cv=TimeSeriesSplit(5)).fit(X, y).goal_report_.warnings
     assert any(note.startswith("cv never scores 250 of 1,500 rows") for note in later)
 
@@ -123,7 +120,9 @@ def test_silent_of_little_in_a_large_table():
     assert "Parts of the file" in order_in_words(scores, more)
 
 
-@pytest.mark.parametrize("estimator", [LogisticRegression(), HistGradientBoostingClassifier()])
+@pytest.mark.parametrize(
+    "estimator", [LogisticRegression(), HistGradientBoostingClassifier(max_iter=10)]
+)
 def test_a_row_that_is_scored_again_is_not_its_own_neighbour(estimator):
     cv = RepeatedStratifiedKFold(n_splits=3, n_repeats=3, random_state=0)
     notes = said(plug(cv=cv, estimator=estimator), *mixed(*drifting(400)))

@@ -210,6 +210,8 @@ def test_parts_by_their_names_and_what_names_columns_is_left_out():
     found = digests_of({"": given, "later: ": Dataset(NUMBERS)})
     assert set(found) == {"X", "sample_weight", "sensitive_features", "later: X"}
     assert found["X"] == found["later: X"]
+    without = Dataset(np.array([object()] * 3, dtype=object), Y[:3])  # canonical bytes
+    assert set(digests_of({"": without})) == {"y"}
 
 
 # ---------------------------------------------------------------------- rows of the fit, seen again

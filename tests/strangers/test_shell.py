@@ -10,9 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from sklearn.linear_model import LogisticRegression
 
-from setpoint import PlugInClassifier, compare, load_model
 from setpoint.cli.app import app
 from setpoint.solvers import Confidence
 
@@ -128,33 +126,6 @@ def test_rows_of_the_fit_say_nothing_of_new_rows(at, tmp_path):
     assert "On new rows" not in page.read_text("utf-8")
     fresh = run("evaluate", at / "model.skops", at / "b.csv")
     assert "What was reached (on new rows: each end" in fresh.stdout
-
-
-class Counting(LogisticRegression):
-    """Counts how often it is asked."""
-
-    calls = 0
-
-    def predict_proba(self, X):
-        type(self).calls += 1
-        return super().predict_proba(X)
-
-
-def test_compare_scores_each_model_once(at, monkeypatch):
-    """eyes-shell, item 8: it scored each model three times."""
-    first, second = rows(400, 5), rows(400, 6)
-    X, y = first[["amount", "age"]], first["y"] == "yes"
-    models = {n: PlugInClassifier(Counting(C=c), "f1").fit(X, y) for n, c in (("a", 1), ("b", 9))}
-    Counting.calls = 0
-    compare("f1", models, second[["amount", "age"]], second["y"] == "yes")
-    assert Counting.calls == 2
-    two = [load_model(at / "model.skops") for _ in range(2)]
-    asked, own = [], LogisticRegression.predict_proba
-    monkeypatch.setattr(
-        LogisticRegression, "predict_proba", lambda self, X: asked.append(1) or own(self, X)
-    )
-    compare(None, dict(zip("AB", two, strict=True)), second, frontier=False)
-    assert len(asked) == 2
 
 
 def test_a_sheet_can_be_named(at, tmp_path):

@@ -16,6 +16,7 @@ from setpoint import (
     explore,
     solve,
 )
+from thinning import over
 
 FLOOR = "maximize recall subject to precision >= 0.5"
 
@@ -66,14 +67,14 @@ def test_a_column_by_which_rows_count_is_read_where_it_is_named(goal):
     assert not any("decide_on" in w for w in named.report.warnings)
 
 
-@pytest.mark.parametrize("scores", [[[-1.0, 1.0]], [[0.7, 0.7]]])
+@over("scores", [[[-1.0, 1.0]], [[0.7, 0.7]]])
 def test_two_columns_that_are_not_posteriors(scores):
     """Item 3: the second of two raw columns was taken for the posterior."""
     with pytest.raises(ValueError, match=r"are not posteriors.*one score a row"):
         solve("f1", np.array(scores * 4), [0, 1, 1, 0])
 
 
-@pytest.mark.parametrize("entry", [solve, explore])
+@over("entry", [solve, explore])
 def test_masked_scores(entry):
     """breaker.md D8b, peers.md 8."""
     p, y, _ = drawn()
@@ -82,7 +83,7 @@ def test_masked_scores(entry):
 
 
 @pytest.mark.filterwarnings("ignore::setpoint.ConstantGoalWarning")
-@pytest.mark.parametrize(
+@over(
     "clf",
     [PlugInClassifier(LogisticRegression(), "f1"), RampClassifier(FLOOR), OnlineFClassifier()],
 )
@@ -96,7 +97,7 @@ def test_masked_features(clf):
         clf.fit(X.data, y).predict(X)
 
 
-@pytest.mark.parametrize("clf", [RampClassifier(FLOOR), OnlineFClassifier()])
+@over("clf", [RampClassifier(FLOOR), OnlineFClassifier()])
 def test_dates_and_duplicate_names(clf):
     """breaker.md D8a, D8c; peers.md 8."""
     p, y, _ = drawn()
@@ -129,7 +130,7 @@ def test_numbers_in_arrays_of_objects():
     assert solve("f1", p.astype(object), y).rule == solve("f1", p, y).rule
 
 
-@pytest.mark.parametrize("value", [1.7e308, 10**400])
+@over("value", [1.7e308, 10**400])
 def test_values_too_large_to_be_added(value):
     """breaker.md E6: sums overflowed to a wrong message."""
     p, y, _ = drawn()
