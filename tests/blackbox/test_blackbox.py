@@ -43,6 +43,11 @@ def test_every_name_survives_as_text(name):
 
 def test_text_of_a_goal_which_imports_nothing():
     goal = as_goal(BlackBox(revenue, name="shop:revenue"))
+    assert range_of(goal.objective) == (-np.inf, np.inf)
+    assert (goal.needs.names, goal.needs.datasets) == ((), ())
+    found = Confusion.of_counts(("no", "yes"), [[9, 1], [1, 9], [0, 0]])
+    with pytest.raises(NoFormulaError, match="has no formula"):
+        link(goal, found.codebook).at(found.marginals)
     assert str(goal) == 'maximize blackbox("shop:revenue")'
     assert str(as_goal(BlackBox(revenue, False, name="a"))) == 'minimize blackbox("a")'
     assert as_goal(str(goal)) == goal
@@ -52,52 +57,27 @@ def test_text_of_a_goal_which_imports_nothing():
     assert "antigravity" not in sys.modules
 
 
-ALONE, ONE_WAY = r"blackbox\(.a:b.\)", r'blackbox\("module:name"\)'
-
-
-@over(
-    ("text", "message"),
-    [
-        ('2 * blackbox("a:b")', ALONE),
-        ('blackbox("a:b") + recall', ALONE),
-        ('recall subject to blackbox("a:b") >= 0.5', ALONE),
-        ('recall subject to recall >= blackbox("a:b") / 2', ALONE),
-        ('blackbox("a:b") subject to recall >= 0.5', ALONE),
-        ('blackbox("a:b").min("sex")', ALONE),
-        ('blackbox("a:b").baseline()', ALONE),
-        ('blackbox("a:b").on(sex="f")', ALONE),
-        ('blackbox("a:b")(label="f")', ALONE),
-        ("blackbox", ONE_WAY),
-        ("blackbox()", ONE_WAY),
-        ("blackbox(a)", ONE_WAY),
-        ('blackbox("a", "b")', ONE_WAY),
-        ("blackbox(1)", ONE_WAY),
-    ],
-)
-def test_a_black_box_stands_alone_and_is_spelled_one_way(text, message):
-    with pytest.raises(GoalSyntaxError, match=message):
-        Goal.parse(f"maximize {text}")
-
-
-def test_a_goal_in_python_refuses_too():
+def test_a_black_box_stands_alone_and_is_spelled_one_way():
+    alone = (
+        "2 * {}", "{} + recall", "recall subject to {} >= 0.5",
+        "recall subject to recall >= {} / 2", "{} subject to recall >= 0.5",
+        '{}.min("sex")', "{}.baseline()", '{}.on(sex="f")', '{}(label="f")',
+    )  # fmt: skip
+    for text in alone:
+        with pytest.raises(GoalSyntaxError, match=r"blackbox\(.a:b.\)"):
+            Goal.parse("maximize " + text.format('blackbox("a:b")'))
+    for text in ("", "()", "(a)", '("a", "b")', "(1)"):
+        with pytest.raises(GoalSyntaxError, match=r'blackbox\("module:name"\)'):
+            Goal.parse("maximize blackbox" + text)
     for name in ("", 3, None):
         with pytest.raises(GoalError, match="name of a black box"):
             BlackBoxMetric(name)
-    with pytest.raises(GoalError, match="whole objective"):
-        maximize(BlackBoxMetric("a") * 2)
-    with pytest.raises(GoalError, match="whole objective"):
-        maximize(BlackBoxMetric("a")).subject_to(recall >= 0.5)
+    leaf = BlackBoxMetric("a")
+    for make in (lambda: maximize(leaf * 2), lambda: maximize(leaf).subject_to(recall >= 0.5)):
+        with pytest.raises(GoalError, match="whole objective"):
+            make()
     with pytest.raises(GoalError, match="say which way"):
-        as_goal(BlackBoxMetric("a"))
-
-
-def test_no_formula():
-    goal = BlackBox(revenue).goal
-    assert range_of(goal.objective) == (-np.inf, np.inf)
-    assert (goal.needs.names, goal.needs.datasets) == ((), ())
-    found = Confusion.of_counts(("no", "yes"), [[9, 1], [1, 9], [0, 0]])
-    with pytest.raises(NoFormulaError, match="has no formula"):
-        link(goal, found.codebook).at(found.marginals)
+        as_goal(leaf)
 
 
 # -- what a function takes --------------------------------------------------------------
@@ -135,7 +115,6 @@ def test_the_name_of_the_second_parameter_says_what_it_takes(tmp_path, monkeypat
         ((3,), {}, TypeError, "callable or its import path.*got an int"),
         (("shop",), {}, ValueError, "spelled 'module:name'.*got 'shop'"),
         (("no_such_shop:revenue",), {}, ImportError, "no module 'no_such_shop'"),
-        (("json.no_such:revenue",), {}, ImportError, "no module 'json.no_such'"),
         (("math:sqroot",), {}, ImportError, "no name 'sqroot'.*'sqrt'"),
         (("math:pi",), {}, TypeError, "is a float, which cannot be called"),
         ((max,), {}, ValueError, "no signature: say `takes="),
@@ -143,10 +122,8 @@ def test_the_name_of_the_second_parameter_says_what_it_takes(tmp_path, monkeypat
         ((lambda *args: 1,), {}, ValueError, "no second parameter with a name: say `takes="),
         ((lambda y_true, prob: 1,), {}, ValueError, "wants probabilities by the name 'prob'"),
         ((lambda: 1,), {}, ValueError, "takes 0 arguments by position"),
-        ((lambda y_true: 1,), {}, ValueError, "takes 1 argument by position"),
         ((lambda y, y_pred, amount, /: 1,), {}, ValueError, r"takes \['amount'\] by position"),
         ((dict,), {}, ValueError, "builtins:dict is a class, which makes an object"),
-        ((np.random.RandomState,), {}, ValueError, "is a class"),
         ((revenue,), {"takes": "labels"}, ValueError, "`takes` is 'auto'.*got 'labels'"),
         ((revenue, 1), {}, TypeError, "`greater_is_better` is True or False, got 1"),
         ((revenue,), {"columns": ["amount"]}, ValueError, r"needs \['region'\] too"),
@@ -154,9 +131,7 @@ def test_the_name_of_the_second_parameter_says_what_it_takes(tmp_path, monkeypat
         ((revenue,), {"columns": ["amount", "amount"]}, ValueError, "different names"),
         ((revenue,), {"columns": [1]}, TypeError, "names of columns"),
         ((revenue,), {"limits": (1, 1)}, ValueError, "low < high"),
-        ((revenue,), {"limits": (0, np.nan)}, ValueError, "low < high"),
         ((revenue,), {"limits": 3}, TypeError, r"two numbers \(low, high\), got 3"),
-        ((revenue,), {"limits": ("0", "1")}, TypeError, "two numbers"),
         ((revenue,), {"name": ""}, GoalError, "name of a black box"),
     ],
 )
@@ -185,25 +160,26 @@ def test_columns_and_weights():
     metric = BlackBox(lambda *args, **named: len(named), takes="scores", columns="a")
     assert metric([0, 1], [0.5, 0.6], {"a": [1, 2]}) == 1.0
 
+    def spoiling(y_true, y_pred, amount, sample_weight):
+        for array in (y_true, y_pred, amount, sample_weight):
+            array[:] = 7
+        return 1
+
+    given = [np.arange(3), np.arange(3), np.arange(3), np.arange(3.0)]
+    BlackBox(spoiling)(given[0], given[1], {"amount": given[2]}, given[3])
+    assert all((array == range(3)).all() for array in given)
+
 
 # -- what a function returns ------------------------------------------------------------
-@over("value", [1, 1.0, True + 0, np.float32(1), np.int8(1), np.array(1.0), Decimal(1)])
-def test_numbers(value):
-    assert BlackBox(lambda y_true, y_pred: value)([0, 1], [1, 1]) == 1.0
-
-
 @over(
     ("value", "message"),
     [
         (np.nan, "nan"),
-        (-np.inf, "-inf"),
         (10**400, "inf"),
         (np.array([1.0]), r"an array of shape \(1,\)"),
         (True, "a bool"),
-        (np.True_, "a bool"),
         (1j, "a complex"),
         (None, "None"),
-        ("1", "a str"),
         (2.5, "2.5, outside its limits 0 to 2"),
         (2 + 1e-6, "2, outside its limits 0 to 2"),
     ],
@@ -215,9 +191,10 @@ def test_what_is_not_a_value(value, message):
     assert "3 rows, 2 decided 'b', 1 decided 'a'" in str(caught.value)
 
 
-def test_limits_allow_for_rounding():
-    assert BlackBox(lambda y_true, y_pred: 1 + 1e-12, limits=(0, 1))([0], [0]) > 1
-    assert BlackBox(lambda y_true, y_pred: -9, limits=(-np.inf, 0))([0], [0]) == -9
+def test_numbers():
+    for value in (1, True + 0, np.float32(1), np.int8(1), np.array(1.0), Decimal(1), 1 + 1e-12):
+        limited = BlackBox(lambda y_true, y_pred: value, limits=(-np.inf, 1))  # noqa: B023
+        assert limited([0, 1], [1, 1]) == value
 
 
 def test_an_exception_is_the_cause_and_an_interrupt_passes():
@@ -235,17 +212,6 @@ def test_an_exception_is_the_cause_and_an_interrupt_passes():
         BlackBox(failing)([], [])
     with pytest.raises(KeyboardInterrupt):
         BlackBox(stopped)([0, 1], [0.0, 1.0])
-
-
-def test_a_function_cannot_spoil_what_it_is_given():
-    def spoiling(y_true, y_pred, amount, sample_weight):
-        for array in (y_true, y_pred, amount, sample_weight):
-            array[:] = 7
-        return 1
-
-    given = [np.arange(3), np.arange(3), np.arange(3), np.arange(3.0)]
-    BlackBox(spoiling)(given[0], given[1], {"amount": given[2]}, given[3])
-    assert all((array == range(3)).all() for array in given)
 
 
 # -- a value like others ----------------------------------------------------------------
@@ -271,16 +237,11 @@ def test_equality_hash_copies_and_pickles():
         pickle.dumps(metric)
     cloudpickle = pytest.importorskip("cloudpickle")
     assert pickle.loads(cloudpickle.dumps(metric))([0], [0]) == 3.0
-
-
-def test_the_state_is_plain_and_holds_no_function():
-    metric = BlackBox(revenue)
-    state = metric.__getstate__()
+    # Without code: what a file holds.
+    state, left = BlackBox(revenue).__getstate__(), BlackBox.__new__(BlackBox)
     assert "function" not in state
-    left = BlackBox.__new__(BlackBox)
     left.__setstate__(state)
-    assert left.function is None
-    assert (left.name, left.path, left.goal) == (metric.name, metric.name, metric.goal)
+    assert (left.function, left.goal) == (None, BlackBox(revenue).goal)
     assert copy.deepcopy(left) == pickle.loads(pickle.dumps(left)) == left
     with pytest.raises(MetricError, match=r"holds no code: set_params\(goal=BlackBox\("):
         left([0, 1], [0, 1])

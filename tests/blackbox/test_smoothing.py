@@ -1,14 +1,11 @@
 """Smoothed post-shift: all cut-offs, equivalences, and what smoothing is for."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.blackbox import margin, smoothed_threshold
-from setpoint.blackbox.smoothing import smoothed_at, window_of
 from setpoint.search import Limits, StoppedError, StoppedWarning
 from thinning import over
 
@@ -33,7 +30,6 @@ def measure(formula):
 f1 = measure(lambda tp, fp, P, N: 2 * tp / (tp + fp + P))
 g_mean = measure(lambda tp, fp, P, N: np.sqrt(tp / P * (1 - fp / N)))
 accuracy = measure(lambda tp, fp, P, N: (tp + N - fp) / (P + N))
-odds = measure(lambda tp, fp, P, N: np.where(fp > 0, tp / np.maximum(fp, 1), np.inf))
 
 
 def data(seed, n=40, digits=1):
@@ -58,43 +54,29 @@ def test_without_smoothing_it_is_the_best_of_all_cut_offs(seed, metric):
 
 def slow_means(ranks, gains, window, steps=20_000):
     """Averages over fine grids, the curve reflected in its end points."""
-    low, high = ranks[0], ranks[-1]
-
-    def curve(x):
-        below, above = x < low, x > high
-        inside = np.interp(
-            np.where(below, 2 * low - x, np.where(above, 2 * high - x, x)), ranks, gains
-        )
-        return np.where(
-            below, 2 * gains[0] - inside, np.where(above, 2 * gains[-1] - inside, inside)
-        )
-
-    offsets = (np.arange(steps) + 0.5) / steps * window - window / 2
-    return np.array([curve(r + offsets).mean() for r in ranks])
+    x = ranks[:, None] + (np.arange(steps) + 0.5) / steps * window - window / 2
+    turned = np.where(x < ranks[0], 2 * ranks[0] - x, np.where(x > ranks[-1], 2 * ranks[-1] - x, x))
+    inside, ends = np.interp(turned, ranks, gains), np.where(x < ranks[0], gains[0], gains[-1])
+    return np.where(turned == x, inside, 2 * ends - inside).mean(axis=1)
 
 
-@given(seeds, st.sampled_from([1, 3.5, 10, 40]))
-def test_means_agree_with_a_slow_reference(seed, window):
-    rng = np.random.default_rng(seed)
-    ranks = np.concatenate([[0.0], np.cumsum(rng.integers(1, 5, 20))])
-    gains = rng.random(len(ranks))
-    window = min(window, ranks[-1])
-    found = smoothed_at(ranks, gains, window, ranks)
-    assert found == pytest.approx(slow_means(ranks, gains, window), abs=2e-3)
-    assert smoothed_at(ranks, gains, 0.0, ranks) == pytest.approx(gains)
-    straight = 2 * ranks + 1
-    assert smoothed_at(ranks, straight, window, ranks) == pytest.approx(straight)
-
-
-@given(seeds)
-def test_the_choice_is_the_highest_mean(seed):
+@given(seeds, st.sampled_from([(1, 1.0), (3.5, 3.5), (10, 10.0), (90, 40.0), ("auto", 5.0)]))
+def test_the_choice_is_the_highest_mean(seed, smooth):
     _, y, scores = data(seed)
-    found = smoothed_threshold(f1(y), scores, smooth=9)
-    assert found.window == 9.0
+    found = smoothed_threshold(f1(y), scores, smooth=smooth[0])
+    assert found.window == smooth[1]
+    wanted = slow_means(found.ranks, found.gains, found.window)
+    assert found.means == pytest.approx(wanted, abs=2e-3)
     assert found.smoothed == pytest.approx(found.means.max(), abs=1e-11)
-    accepted = (scores >= found.thresholds[0]).sum()
-    assert found.means[list(found.ranks).index(accepted)] == found.smoothed
-    assert found.gains[list(found.ranks).index(accepted)] == found.value
+    accepted = list(found.ranks).index((scores >= found.thresholds[0]).sum())
+    assert found.means[accepted] == found.smoothed
+    assert found.gains[accepted] == found.value
+
+
+@over(("rows", "window"), [(20, 5.0), (400, 50.0), (3000, 375.0), (6000, 100.0), (2, 0.5)])
+def test_the_window_follows_the_rows(rows, window):
+    _, y, scores = data(0, rows)
+    assert smoothed_threshold(accuracy(y), scores).window == window
 
 
 @given(seeds, st.sampled_from(["auto", None, 7]), st.booleans())
@@ -181,58 +163,18 @@ def test_a_limit_between_slots_keeps_the_common_cut_off():
         smoothed_threshold(limited, scores)
 
 
-def test_a_sweep_stands_for_many_calls():
-    rng, y, scores = data(5)
-    segments = rng.integers(0, 3, len(y))
-
-    def sweep(own, moving):
-        m = np.ones(len(own), bool) if moving is None else moving
-        cuts = np.array([np.inf, *np.unique(own[m])[::-1]])
-        return f1(y)(np.where(m, np.where(own >= cuts[:, None], 1.0, -1.0), own))
-
-    def never(F):
-        raise AssertionError
-
-    never.sweep = sweep
-    found = smoothed_threshold(never, scores, None, segments)
-    called = smoothed_threshold(f1(y), scores, None, segments)
-    assert found.thresholds.tolist() == called.thresholds.tolist()
-    assert (found.value, found.evaluations) == (called.value, called.evaluations)
-
-
-def test_infinite_gains_have_no_mean():
+def test_gains_and_cut_offs_without_end():
     _, y, scores = data(0)
+    odds = measure(lambda tp, fp, P, N: np.where(fp > 0, tp / np.maximum(fp, 1), np.inf))
     with pytest.raises(ValueError, match=r"infinite or undefined at .* `smooth=None`"):
         smoothed_threshold(odds(y), scores)
     assert smoothed_threshold(odds(y), scores, smooth=None).value == np.inf
-
-
-def test_shifted_scores_are_finite_and_decide_the_same():
     scores = np.array([-2.0, 0.5, 0.5, 7.0])
-    for t in (-np.inf, -2.0, 0.5, 0.6, 7.0, np.inf):
+    for t in (-np.inf, -2.0, 0.5, 0.6, 7.0, np.inf, np.array([np.inf, -np.inf, 0.5, 8.0])):
         out = margin(scores, t)
         assert np.isfinite(out).all()
         assert ((out >= 0) == (scores >= t)).all()
-    mixed = margin(scores, np.array([np.inf, -np.inf, 0.5, 8.0]))
-    assert (mixed >= 0).tolist() == [False, True, True, False]
     assert margin(np.zeros(2), np.inf).tolist() == [-1.0, -1.0]
-
-
-@over(
-    ("smooth", "total", "window"),
-    [
-        ("auto", 20.0, 5.0),
-        ("auto", 400.0, 50.0),
-        ("auto", 3000.0, 375.0),
-        ("auto", 6000.0, 100.0),
-        ("auto", 1.0, 0.25),
-        (None, 50.0, 0.0),
-        (9, 50.0, 9.0),
-        (90, 50.0, 50.0),
-    ],
-)
-def test_windows(smooth, total, window):
-    assert window_of(smooth, total) == window
 
 
 def logistic(rng, n, shift):

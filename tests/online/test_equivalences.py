@@ -12,7 +12,6 @@ from scipy import sparse
 
 from online.samples import KINDS, OWN, fingerprint, numbers, online, stream
 from setpoint import OnlineFClassifier
-from setpoint.online import learners as at
 from thinning import over
 
 N = 300
@@ -69,10 +68,10 @@ def looked_at(clf):
     return clf
 
 
-STREAMS = [*product(KINDS, FORMS, [False, True])]
-OF_OTHERS = [
-    ("own", "dense", True),
+STREAMS = [
     ("own, scores", "sparse", False),
+    *product(KINDS, FORMS, [False, True]),
+    ("own", "dense", True),
     ("own, fofo", "dense", False),
 ]
 
@@ -80,7 +79,7 @@ OF_OTHERS = [
 @pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:.learner.. GaussianNB scored:UserWarning")
-@over(("kind", "form", "weighted"), STREAMS, every=7)
+@over(("kind", "form", "weighted"), STREAMS, every=12)
 def test_a_stream_is_the_same_however_it_comes(kind, form, weighted, tmp_path):
     options, n = (KINDS | OWN)[kind], 160 if kind in KINDS else 80
     rows, y, rng = FORMS[form](X[:n]), Y[:n], np.random.default_rng(0)
@@ -101,7 +100,6 @@ def test_a_stream_is_the_same_however_it_comes(kind, form, weighted, tmp_path):
     ways = {
         "in batches": taken(rows, y, weight, cuts, **options),
         "one at a time": taken(rows, y, weight, [0, *range(n - 40, n + 1)], **options),
-        "weights of one": taken(rows, y, ones, (0, n), **options),
         "weight zero": (absent, [d for d, w in zip(said, there, strict=True) if w]),
         "restarts": taken(rows, y, weight, cuts, restarted, **options),
         "looked at": taken(rows, y, weight, cuts, looked_at, **options),
@@ -165,28 +163,16 @@ def test_forms_of_rows(kind):
         np.testing.assert_array_equal(after, getattr(before, name))
 
 
-def test_waiting_rows_are_copies():
-    one, two = online().partial_fit(X, Y), online().partial_fit(X, Y)
-    rows = X[:3].copy()
-    one.predict(rows, ids=[1, 2, 3])
-    rows[:] = 77.0  # the caller's buffer takes the next rows
-    two.predict(X[:3], ids=[1, 2, 3])
-    assert numbers(one.learn([3, 1], [1, 0])) == numbers(two.learn([3, 1], [1, 0]))
-
-
-def test_classes_may_be_declared_in_the_first_call_or_come_with_it():
+def test_where_a_stream_begins():
+    """Classes are declared in the first call or come with it; fit begins anew."""
     one = online(classes=None).partial_fit(X[:20], Y[:20] * 0, classes=[1, 0])
     two = online().partial_fit(X[:20], Y[:20] * 0)
     assert numbers(one) == numbers(two)
-    one.partial_fit(X, Y, classes=[0, 1])
-    assert numbers(one) == numbers(two.partial_fit(X, Y))
-    assert numbers(taken(X, 2 * Y - 1, classes=None)[0]) == numbers(taken(X)[0])
-
-
-def test_fit_begins_anew():
-    again = online().partial_fit(X[:50] * 3, Y[:50])
-    again.predict(X[:1], ids=["a"])
-    assert fingerprint(again.fit(X, Y)) == fingerprint(taken(X)[0])
+    assert numbers(one.partial_fit(X, Y, classes=[0, 1])) == numbers(two.partial_fit(X, Y))
+    whole = taken(X)[0]
+    assert numbers(taken(X, 2 * Y - 1, classes=None)[0]) == numbers(whole)
+    one.predict(X[:1], ids=["a"])
+    assert fingerprint(one.fit(X, Y)) == fingerprint(whole)
 
 
 # ---------------------------------------------------------------------- late labels
@@ -220,15 +206,21 @@ def test_rows_that_wait_are_stored(way, form, tmp_path):
 def test_late_rows_count_with_the_score_and_the_decision_of_then():
     rows, y = stream(900)
     clf = online().partial_fit(rows[:300], y[:300])
-    late, labels = rows[300:600], y[300:600]
-    said = clf.predict(late, ids=range(300))
+    late, labels, buffer = rows[300:600], y[300:600], rows[300:600].copy()
+    said = clf.predict(buffer, ids=range(300))
+    buffer[:] = 77.0  # the caller's buffer takes the next rows
     clf.partial_fit(rows[600:], 1 - y[600:])  # another world
-    between = clf.engine_.state.tally[at.WEIGHT_OF_ROWS].copy()
+    between = clf.goal_report_.section("stream")
     assert (clf.predict(late) != said).any()
     clf.learn(range(299, -1, -1), labels[::-1])
-    counted = clf.engine_.state.tally[at.WEIGHT_OF_ROWS] - between
-    wanted = [[((labels == true) & (said == d)).sum() for d in (0, 1)] for true in (0, 1)]
-    assert counted.tolist() == wanted
+    after = clf.goal_report_.section("stream")
+    for name, true, decided in (("tn", 0, 0), ("fp", 0, 1), ("fn", 1, 0), ("tp", 1, 1)):
+        counted = getattr(after, name) - getattr(between, name)
+        assert counted == ((labels == true) & (said == decided)).sum()
+    again = online().partial_fit(rows[:300], y[:300])
+    again.predict(late, ids=range(300))
+    again.partial_fit(rows[600:], 1 - y[600:]).learn(range(299, -1, -1), labels[::-1])
+    assert numbers(clf) == numbers(again)
 
 
 @over("form", FORMS)

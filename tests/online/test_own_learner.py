@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import Perceptron, SGDClassifier
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 
-from online.samples import HINGE, LOG, SOLVERS, Known, fingerprint, numbers, online, stream
+from online.samples import HINGE, LOG, SOLVERS, Known, numbers, online, stream
 from oracles.online import sigmoid
 from setpoint import evaluate
 from thinning import over
@@ -205,13 +205,3 @@ def test_scores_of_another_shape_and_without_end():
     y = (rows[:, 0] > 0).astype(int)
     sure = Scores(lambda X: np.where(X[:, 0] > 0, np.inf, -np.inf))
     np.testing.assert_array_equal(online(learner=sure).partial_fit(rows, y).predict(rows), y)
-
-
-def test_nothing_of_a_batch_is_learnt_if_its_rows_or_labels_are_wrong():
-    clf = online(learner=LOG).partial_fit(X[:50], Y[:50])
-    before, coef = fingerprint(clf), clf.learner_.coef_.copy()
-    for rows, y in ((X[:3], [0, 1, 2]), (X[:3], [0, 1]), (X[:0], []), (X[:2, :3], [0, 1])):
-        with pytest.raises(ValueError, match=r"`y`|0 sample|feature"):
-            clf.partial_fit(rows, y)
-    assert fingerprint(clf) == before
-    np.testing.assert_array_equal(clf.learner_.coef_, coef)

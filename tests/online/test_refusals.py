@@ -1,6 +1,8 @@
 """What is refused in the middle of a stream, of which nothing is lost, and what is not refused."""
 
+import pickle
 import re
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from online.samples import LEARNERS, SOLVERS, fingerprint, online, stream
+from online.samples import LEARNERS, LOG, SOLVERS, fingerprint, online, stream
 from setpoint import ModelFileError, PlugInClassifier, save_model
 from setpoint.online import ExpiredWarning, OnlineFClassifier
 from thinning import over
@@ -19,11 +21,11 @@ X, Y = stream(300)
 
 def refused(clf, error, message, *calls):
     """Whether each call is refused, and leaves the stream as it was."""
-    before = fingerprint(clf)
+    before = fingerprint(clf), pickle.dumps(clf.learner_)
     for call in calls:
         with pytest.raises(error, match=message):
             call()
-        assert fingerprint(clf) == before
+        assert (fingerprint(clf), pickle.dumps(clf.learner_)) == before
 
 
 # ---------------------------------------------------------------------- rows
@@ -88,13 +90,14 @@ def test_large_features_are_learnt_or_refused(learner, size, constant):
     assert np.isfinite(clf.partial_fit(X, Y).predict_proba(X)).all()
 
 
-def test_batches():
+@pytest.mark.parametrize("learner", ["nag", LOG], ids=["nag", "own"])
+def test_batches(learner):
     """Others are refused as by all classifiers, which conformance has."""
-    frame = pd.DataFrame(X, columns=list("abcde"))
-    clf, named = online().partial_fit(X, Y), online().partial_fit(frame, Y)
+    frame, y = pd.DataFrame(X, columns=list("abcde"))[:50], Y[:50]
+    clf, named = (online(learner=learner).partial_fit(rows, y) for rows in (X[:50], frame))
     clf.predict(X[:2], ids=["a", "b"])
     weight = [1.0, -1.0]
-    for rows, y, message in (
+    for rows, labels, message in (
         (X[:3], np.array([0, 1, 5]), "`y` holds 5; the classes are 0, 1"),
         (X[:2], None, "y should be a 1d array, got None"),
         (X[:2], [0, np.nan], "`y` has 1 missing value, the first at row 1"),
@@ -104,7 +107,7 @@ def test_batches():
         (X[:0], Y[:0], r"0 sample\(s\)"),
         (X[0], [0], "Expected 2D array, got 1D array instead"),
     ):
-        calls = (lambda: clf.partial_fit(rows, y), lambda: clf.predict_learn(rows, y))  # noqa: B023
+        calls = [partial(do, rows, labels) for do in (clf.partial_fit, clf.predict_learn)]
         refused(clf, ValueError, message, *calls)
     calls = (
         lambda: clf.partial_fit(X[:2], [0, 1], sample_weight=weight),
@@ -112,7 +115,7 @@ def test_batches():
     )
     refused(clf, ValueError, "`sample_weight` has 1 negative value, the first at row 1", *calls)
     other = frame.iloc[:, ::-1]
-    calls = (lambda: named.predict(other), lambda: named.partial_fit(other, Y))
+    calls = (lambda: named.predict(other), lambda: named.partial_fit(other, y))
     refused(named, ValueError, "in the same order", *calls)
     # A fit that is refused leaves the names too.
     refused(named, ValueError, "`y` h", lambda: named.fit(X[:, :2], Y + 7))
@@ -154,7 +157,7 @@ def test_ids(waiting):
         (["d", "e"], [0, 2], "`y` holds 2; the classes are 0, 1"),
         ("d", [0], "ids should be a 1d array, got 'd'"),
     ):
-        refused(waiting, ValueError, message, lambda: waiting.learn(ids, y))  # noqa: B023
+        refused(waiting, ValueError, message, partial(waiting.learn, ids, y))
     for ids, error, message in (
         (["x", "d"], ValueError, "`ids`: 'd' were predicted already and wait for labels"),
         (["x", "x"], ValueError, "`ids` holds 'x' more than once"),
@@ -164,7 +167,7 @@ def test_ids(waiting):
         (["a", None], TypeError, "`ids` are text or whole numbers, got None"),
         ([True, False], TypeError, "`ids` are text or whole numbers, got True"),
     ):
-        refused(waiting, error, message, lambda: waiting.predict(X[:2], ids=ids))  # noqa: B023
+        refused(waiting, error, message, partial(waiting.predict, X[:2], ids=ids))
 
 
 def test_ids_that_expired(waiting):

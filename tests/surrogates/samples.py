@@ -10,19 +10,6 @@ from setpoint.solvers import SOLVERS
 from setpoint.surrogates.losses import RowGroup, losses_on
 from setpoint.surrogates.problem import Fold, Matrix, Sample
 
-__all__ = [
-    "Counted",
-    "Smooth",
-    "adaptive",
-    "island",
-    "profit",
-    "sample_of",
-    "squares",
-    "steps",
-    "terms",
-    "two_groups",
-]
-
 
 def island(n=300, seed=0, share=0.25):
     """Positives in the middle of two clouds of negatives: no line is good at both ends."""

@@ -1,13 +1,23 @@
-"""Surrogates against loops and finite differences; weights, groups, shifts."""
+"""Surrogates against loops and finite differences, and their projection against cvxpy."""
+
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles.surrogates import cut_off, mean_loss, numerical_gradient, top_loss
+from oracles.surrogates import (
+    cut_off,
+    least_weighted,
+    mean_loss,
+    numerical_gradient,
+    projected,
+    top_loss,
+)
 from setpoint.surrogates import PRBEP, PrecisionAtK, PrecisionAtRecall
-from surrogates.samples import squares, terms
+from setpoint.surrogates.problem import Fold, Matrix, Sample
+from surrogates.samples import island, sample_of, squares, terms
 from thinning import over
 
 KINDS = ["hinge", "logistic", "sigmoid"]
@@ -66,24 +76,6 @@ def test_shifts_reach_their_values(kind, f, w, ratio):
         np.testing.assert_allclose(term.values(moved[None])[0], target, atol=1e-9)
 
 
-@over(
-    ("answer", "message"),
-    [
-        (None, r"returns \(value, gradient\), got a NoneType"),
-        (1.0, r"returns \(value, gradient\), got a float"),
-        ((1.0, np.zeros(3)), r"given 10 scores and returned a gradient of shape \(3,\)"),
-        ((float("nan"), np.zeros(N)), "returned nan"),
-        ((1.0, np.full(N, np.nan)), "gradient with NaN"),
-    ],
-)
-def test_answers_of_own_callables(answer, message):
-    def bad(f, y, sample_weight):
-        return answer
-
-    with pytest.raises((TypeError, ValueError), match=f"`surrogates`: bad.*{message}"):
-        terms(bad, TRUE).values(np.zeros((1, N)))
-
-
 # ---------------------------------------------------------------------- rankings
 def rank_of(kind, true, w):
     positives, everybody = w @ true, w.sum()
@@ -111,30 +103,94 @@ def test_rankings(kind, f, w):
         slope_is_right(losses, f)
 
 
-def test_rankings_by_hand():
-    """Six rows from the top: 1 0 1 1 0 0. Two rows, of rank 2, are cut at 2.0."""
-    f, true = np.array([3.0, 2.0, 1.5, 1.0, 0.5, -1.0]), np.array([1, 0, 1, 1, 0, 0])
-
-    def loss(kind):
-        return terms(kind, true).values(f[None])[0, 0]
-
-    # Window of one row around rank 2: half of row 2, half of row 3: q = 1.75.
-    # Negatives: 1.25, 0, 0. Positives above: 3.0 alone, no loss.
-    assert loss(PrecisionAtK(2)) == pytest.approx(1.25 / 3)
-    assert loss(PrecisionAtK(1 / 3)) == pytest.approx(1.25 / 3)
-    # Rank 3: q = (1.5 + 1.0) / 2. Negatives: 1.75, 0.25, 0. Positives above: 0 and 0.75.
-    assert loss(PRBEP()) == loss(PrecisionAtK(3)) == pytest.approx(2.0 / 3 + 0.375)
-    # A third of the positives: q between 3.0 and 1.5, 2.25. Negatives: .75, 0, 0.
-    assert loss(PrecisionAtRecall(1 / 3)) == pytest.approx(0.25 + 0.25)
-
-
-@over("bad", [0, 1.5, -3, True, float("nan")])
-def test_ranks_that_are_invalid(bad):
+def test_what_is_refused():
+    for answer, message in (
+        (None, r"returns \(value, gradient\), got a NoneType"),
+        (1.0, r"returns \(value, gradient\), got a float"),
+        ((1.0, np.zeros(3)), r"given 10 scores and returned a gradient of shape \(3,\)"),
+        ((float("nan"), np.zeros(N)), "returned nan"),
+        ((1.0, np.full(N, np.nan)), "gradient with NaN"),
+    ):
+        own = partial(lambda given, f, y, sample_weight: given, answer)
+        with pytest.raises((TypeError, ValueError), match=f"`surrogates`: .*{message}"):
+            terms(own, TRUE).values(np.zeros((1, N)))
     for kind, edge, words in (
         (PrecisionAtRecall, 1, "`recall` lies between 0 and 1"),
         (PrecisionAtK, float("inf"), "`k` is a whole number of rows, or a share"),
     ):
-        for value in (bad, edge):
+        for value in (0, 1.5, -3, True, float("nan"), edge):
             with pytest.raises(ValueError, match=words):
                 kind(value)
     assert PrecisionAtK(1).k == 1
+
+
+# ---------------------------------------------------------------------- the projection
+X, LABELS = island(80, seed=1)
+START = np.array([[0.2, -0.1, 0.1]])
+
+
+def of_models(sample, models):
+    return sample.values(models[:, None])[0]
+
+
+@over("step", [(0.3, 0.1), (0.02, 0.4), (0.5, 0.0)])
+@over("kind", ["hinge", "logistic"])
+def test_many_iterations_reach_the_optimum(kind, step):
+    sample = sample_of(X, LABELS, kind)
+    target = of_models(sample, START) - step
+    models, weights = sample.stepped(START, np.array(step), 500)
+    found = of_models(sample, models)
+    best, at = projected(kind, X, LABELS, target)
+    above = np.maximum(found - target, 0.0)
+    assert best - 1e-7 <= above @ above <= best + (5e-4 if kind == "hinge" else 1e-7)
+    np.testing.assert_allclose(above, np.maximum(at - target, 0.0), atol=0.01)
+    if above.sum() > 1e-6:
+        np.testing.assert_allclose(weights, above / above.sum(), rtol=1e-12)
+        assert weights.sum() == pytest.approx(1.0)
+    if kind == "logistic" and step[1]:
+        # Lemma of equation 4: the end of the projection is a minimum of a weighted sum.
+        models, weights = sample.stepped(np.zeros((1, 3)), np.array(step), 500)
+        (fold,) = sample.folds
+        u, back = fold.losses.at(fold.train.scores(models[0]))
+        assert np.abs(fold.train.pull(back(weights))).max() < 1e-5
+        least = least_weighted("logistic", X, LABELS, weights)
+        assert weights @ u == pytest.approx(least, abs=1e-6)
+
+
+def test_targets_that_are_reached_or_lie_above():
+    easy, step = sample_of(X + 4.0 * LABELS[:, None], LABELS, "logistic"), np.array([0.3, 0.2])
+    models, weights = easy.stepped(np.zeros((1, 3)), step, 200)
+    assert (weights < 1e-3).all() or weights.sum() == pytest.approx(1.0)
+    assert (of_models(easy, models) <= 1.0 - step + 1e-4).all()
+    # Surrogates are never led up.
+    models, weights = sample_of(X, LABELS, "logistic").stepped(START, -step, 100)
+    assert np.array_equal(models, START)
+    assert weights.tolist() == [0.0, 0.0]
+
+
+def test_folds_move_in_step_and_judge_their_own_rows():
+    halves = np.arange(80).reshape(2, 40)
+    made = [
+        Fold(Matrix(X[a]), terms("sigmoid", LABELS[a]), Matrix(X[b]), np.arange(40) + 40 * i)
+        for i, (a, b) in enumerate([halves, halves[::-1]])
+    ]
+    kept = Fold(Matrix(X), terms("sigmoid", LABELS), None, np.empty(0, np.int64))
+    sample = Sample([*made, kept], 80)
+    models = np.random.default_rng(0).normal(size=(3, 3))
+    wanted = np.concatenate(
+        [X[b] @ w[:2] + w[2] for b, w in zip(halves[::-1], models, strict=False)]
+    )
+    np.testing.assert_allclose(sample.scores(models), wanted)
+    several = models[:, None] + np.array([0.0, 0.5])[:, None]
+    np.testing.assert_allclose(sample.scores(several)[0], wanted)
+    assert sample.scores(several).shape == (2, 80)
+    # Surrogates are means over the folds that judge; the kept model has no say.
+    apart = [
+        [mean_loss("sigmoid", X[a] @ w[:2] + w[2], LABELS[a], side) for side in (1, 0)]
+        for a, w in zip(halves, models, strict=False)
+    ]
+    np.testing.assert_allclose(of_models(sample, models), np.mean(apart, axis=0))
+    moved, _ = sample.stepped(models, np.array([0.1, 0.0]), 5)
+    alone, _ = sample_of(X, LABELS).stepped(models[2:], np.array([0.1, 0.0]), 5)
+    np.testing.assert_allclose(moved[2], alone[0])
+    assert sample.length == pytest.approx(np.sqrt((X**2).sum(axis=1).mean() + 1.0))
