@@ -30,9 +30,6 @@ def test_certified_ends_with_0_and_the_model_says_so(run, once, here):
     assert again.out.split("\n")[1] == (
         "In the fit certified at 95 % confidence, on 240 rows: precision >= 0.4."
     )
-    text = run(f"{FIT} --confidence .95 {MODEL}", EASY).out
-    assert text.startswith("Certified at 95 % confidence, on 240 rows set apart.\n")
-    assert "To search with the margin" not in text
     # The same seed certifies the same.
     one = run(f"{SURE} --json {MODEL}", EASY).json
     assert {**one, "run": None} == {**found.json, "run": None}
@@ -43,18 +40,12 @@ def test_the_test_part_is_measured_beside_the_certificate(run, once, here):
     assert done.code == 0
     assert done.out.startswith("Certified at 95 % confidence, on 180 rows set apart.\n")
     assert "\nMeasured beside it on 200 rows held out:\n  recall: " in done.out
-    found = once(f"{SURE} --test-size 0.25 --json", "--goal", EASY).json
-    assert found["rows"] == {"fitted": 600, "held_out": 200, "certifying": 180}
-    assert found["held_out"]["guarantee"] is None
-    assert found["status"] == "certified"
 
 
 def test_a_goal_with_a_confidence_of_its_own(run, once, here):
     found = once(f"{FIT} --json", "--goal", f"{EASY} with confidence 0.9")
     assert (found.code, found.json["status"]) == (0, "certified")
     assert [c["confidence"] for c in found.json["fitted"]["guarantee"]["constraints"]] == [0.9]
-    text = run(f"{SURE} {MODEL}", f"{EASY} with confidence 0.9 and predicted_rate <= 0.9").out
-    assert text.startswith("Certified at 90 % confidence, on")
 
 
 def test_how_many_rows_certify_by_which_tests_and_of_which_file(run, once, here):
@@ -93,24 +84,10 @@ def test_refused_ends_with_3_and_writes_no_model(run, here):
     assert (done.code, found["status"], found["constraint"]) == (
         3, "not certifiable", "precision >= 0.92"
     )  # fmt: skip
-    assert 0.0 < found["limit"] < min(found["value"], 0.92)
-    assert found["value"] <= 1.0
-    assert found["rows_needed"] is None or found["rows_needed"] > 240
     (bound,) = found["reachable"].values()
-    assert 0.0 < bound <= found["limit"]
+    assert 0.0 < bound <= found["limit"] < min(found["value"], 0.92)
     assert found["goals"] == [HARD.replace("0.92", f"{bound:g}")]
     assert run(f"{SURE} {MODEL}", found["goals"][0]).code == 0
-    both = "maximize recall subject to precision >= 0.95 and recall >= 0.95"
-    assert run(f"{SURE} --json {MODEL}", both).json["status"] == "infeasible"
-
-
-def test_too_few_rows_are_refused_before_a_model_is_fitted(run, here, monkeypatch):
-    monkeypatch.setattr("setpoint.plugin.fit.fitting.Task.run", None)
-    done = run(f"{SURE} --json {MODEL}", HARD.replace("0.92", "0.99"))
-    assert (done.code, done.json["status"]) == (3, "not certifiable")
-    assert done.json["constraint"] == "precision >= 0.99"
-    assert done.json["rows_needed"] > 800
-    assert done.json["goals"] == []
 
 
 def test_the_goal_near_a_refused_one_moves_all_bounds_that_failed():
@@ -133,14 +110,12 @@ def test_the_safest_rule_of_a_refusal(run, once, here):
         "In the fit NOT certified at 95 % confidence, on 240 rows: precision >= 0.92."
     )
     assert run(f"{nearest} --json {MODEL}", HARD).json["status"] == "not certified"
-    assert run(f"{nearest} --json {MODEL}", EASY).json["status"] == "certified"
 
 
 # ---------------------------------------------------------------------- families, and later
 @over(
     "solver, rows",
     [
-        ("profiled", 240),
         ("augmented-lagrangian --set certify-on=new.csv", 300),
         ("surrogate-weights --set budget=60 --set validation=new.csv", 90),
     ],

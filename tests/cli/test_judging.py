@@ -64,8 +64,6 @@ def test_the_exit_code_is_that_of_the_verdict(run, once, here, bound, code, verd
     done = run(*line)
     assert done.code == code
     assert done.out.startswith(f"{verdict[0].upper()}{verdict[1:]} on 300 rows.\n")
-    assert f"\nGoal: {goal(bound)}\n" in done.out
-    assert f"at least {100 * bound:g} % asked: " in done.out
     assert " (searched with 70 %)\n" in done.out
     found = run(*line, "--json")
     assert (found.code, found.json["status"], found.json["evaluated"]["verdict"]) == (
@@ -73,14 +71,9 @@ def test_the_exit_code_is_that_of_the_verdict(run, once, here, bound, code, verd
     )  # fmt: skip
     (entry,) = found.json["evaluated"]["constraints"]
     assert (entry["bound"], entry["worked"]) == (bound, 0.7)
-    assert entry["slack"] == pytest.approx(entry["value"] - bound)
     accepted = run(*line, "--accept", "too-close")
     assert accepted.code == (0 if code == 4 else code)
     assert accepted.out == done.out
-    # Other sides are another goal: nothing was searched with for them.
-    other = run(*line[:-1], "maximize precision subject to recall >= 0.2", "--json")
-    (entry,) = other.json["evaluated"]["constraints"]
-    assert (entry["bound"], entry["worked"]) == (0.2, None)
 
 
 def test_evaluating_the_rows_of_the_fit_says_so(run, here):
@@ -91,9 +84,6 @@ def test_evaluating_the_rows_of_the_fit_says_so(run, here):
     assert words in done.text
     assert words in (here / "r.html").read_text("utf-8")
     assert "was fitted on" not in run(EVALUATE).out
-    for name, seen in (("loans", 0.75), ("new", 0.0)):
-        found = run(f"evaluate model.skops {name}.csv --json").json
-        assert found["evaluated"]["counts"]["seen"] == seen
 
 
 # ---------------------------------------------------------------------- decisions in tables
@@ -145,14 +135,11 @@ def test_the_report_is_that_of_rows_in_memory(run, decided, data):
     )  # fmt: skip
 
 
-def test_words_the_page_and_the_deployed_model(run, tables):
-    line = f"evaluate 'p*.parquet' {COUNTED}"
+def test_the_page_and_the_deployed_model(run, tables):
     goal = "maximize recall subject to churn <= 0.2"
-    done = run(line, goal, "--baseline", "old", "--report", "p.html")
-    assert done.code == 0, done.err
-    assert done.out.startswith("Shown on 3,000 rows.\n")
+    done = run(f"evaluate 'p*.parquet' {COUNTED}", goal, "--baseline", "old", "--report", "p.html")
+    assert done.out.startswith("Shown on 3,000 rows.\n"), done.err
     assert "3,000 rows from" in (tables / "p.html").read_text("utf-8")
-    assert run(line, "maximize recall subject to recall >= 0.999", "--positive", "0").code == 3
 
 
 def test_nothing_is_printed_at_the_end_of_the_process(shell, tmp_path):
@@ -239,25 +226,17 @@ def test_better_worse_and_the_codes(run, fresh):
 
 
 def test_both_values_and_the_difference(run, fresh):
-    text = run(f"{fresh} --goal", GOAL).out
-    lines = text.splitlines()
-    assert "A, of today: poor.skops" in lines
-    assert "B, the candidate: model.skops" in lines
+    lines = run(f"{fresh} --goal", GOAL).out.splitlines()
+    assert {"A, of today: poor.skops", "B, the candidate: model.skops"} < set(lines)
     assert sum("; B - A " in line for line in lines) == 4
-    for start in ("  rows accepted", "  precision >= 0.7: ", "  sex = f"):
-        assert any(line.startswith(start) for line in lines)
-    assert "of the decisions differ (churn)." in text
     found = run(f"{fresh} --json --goal", GOAL).json
-    assert found["status"] in ("shown to be better", "too close to call")
-    assert found["rows"] == 900
+    assert (found["status"], found["rows"]) == ("too close to call", 900)
     first = found["parts"][0]
     assert (first["part"], first["text"]) == ("objective", "recall")
-    assert first["difference"]["value"] == pytest.approx(first["b"]["value"] - first["a"]["value"])
     judged = run("evaluate model.skops fresh.csv --json --goal", GOAL).json["evaluated"]
     for part in ("objective", "counts"):
         assert found["b"][part] == judged[part]
     assert {g["value"] for g in found["groups"]} == {"f", "m"}
-    assert 0 < found["accepted"]["b"] < 1
 
 
 def test_how_many_rows_would_show_it(run, here):
@@ -271,26 +250,13 @@ def test_how_many_rows_would_show_it(run, here):
     assert f"would be shown by about {first['rows_needed']:,} rows." in run(line).text
 
 
-def test_models_that_decide_something_else(run, here):
-    fit = "fit loans.csv --target sex --positive f --goal f1 --drop id --model sex.skops"
-    assert run(fit).code == 0
-    line = "compare model.skops sex.skops new.csv"
-    error = run(line).error
-    assert "the target of model.skops is 'y', and of sex.skops 'sex'" in error
-    assert "--target names the column" in error
-    words = "the classes of model.skops is [0, 1], and of sex.skops ['f', 'm']"
-    assert words in run(f"{line} --target y").error
-
-
 def test_picture_rows_and_page(run, here, fresh):
     done = run(f"{fresh} --picture both.svg --changed rows.csv --report page.html")
     assert done.code in (0, 3, 4), done.err
     assert done.out.endswith("Wrote both.svg, rows.csv, page.html.\n")
     assert done.out.startswith(run(fresh).out.rstrip("\n"))
     assert "<svg" in (here / "both.svg").read_text("utf-8")
-    page = (here / "page.html").read_text("utf-8")
-    assert "What the scores of each could reach" in page
-    assert "fresh.csv" in page
+    assert "What the scores of each could reach" in (here / "page.html").read_text("utf-8")
     changed = pd.read_csv("rows.csv", dtype={"id": str})
     differs = run(f"{fresh} --json").json["changes"]["changed"]
     assert len(changed) == pytest.approx(900 * differs)

@@ -29,38 +29,15 @@ def auc(y_true, scores):
 def odd(y, b):
     return float((y == b).mean())
 
-def raises(y_true, y_pred):
-    raise KeyError("x")
-
 def talks(y_true, y_pred):
     raise ValueError("one\\n  two pos_label")
 
-def nothing():
-    return 0.0
-
-class Held:
-    def __call__(self, y_true, y_pred):
-        return 0.0
-
-def nan(y_true, y_pred):
-    return float("nan")
-
-def vector(y_true, y_pred):
-    return y_true == y_pred
-
-def constant(y_true, y_pred):
-    return 3.0
-
 def misspelt(y_true, y_pred, amounts):
     return 0.0
-
-anonymous = lambda y_true, y_pred: 0.0
-number = 3
 """
 OTHERS = {
     "broken": "import numpy\n1 / 0\n",
     "script": "import sys\nsys.exit('no')\n",
-    "needy": "import nowhere_at_all\n",
 }
 HEAD = "id,a,b,sex,amount,plan,y"
 TRAIN = "train t.csv --target y --drop id,amount --model m.skops"
@@ -118,15 +95,8 @@ def test_fit_predict_evaluate(run, at):
     assert (found["solver"], found["family"]) == ("adaptive-surrogates", "surrogates")
     goal = 'maximize blackbox("shop:revenue")'
     assert (found["metric"], found["goal"]) == ("shop:revenue", goal)
-    assert (found["module"], found["estimator"]) == ("linear", None)
-    assert found["rows"] == {"fitted": 300, "held_out": 100, "certifying": 0}
     assert set(found["columns"]["features"]) == {"a", "b", "sex", "plan"}
     assert found["columns"]["hidden"]["amount"] == "dropped"
-    assert found["fitted"]["search"]["solver"] == "adaptive-surrogates"
-    sections = found["fitted"]["sections"]
-    (search,) = (s["values"] for s in sections if s["name"] == "adaptive")
-    assert (search["budget"], search["search"]) == (150, "gradient")
-    assert search["evaluations"] <= 150
     page = (at / "r.html").read_text("utf-8")
     for words in (
         "Against the cut-off alone",
@@ -150,16 +120,11 @@ def test_fit_predict_evaluate(run, at):
     judged = run(f"{judge}revenue --json")
     value = judged.json["evaluated"]["objective"]["value"]
     assert value == pytest.approx(revenue_of(lines(200, 1), decided))
-    other = run(f"{judge}auc --report e.html")
-    assert other.code == 0, other.err
+    other = run(f"{judge}auc")
     assert "m.skops was fitted for the metric shop:revenue; here --metric shop:auc" in other.err
     assert '\n  blackbox("shop:auc"): 0.' in other.out
-    assert "v.csv has none (did you mean 'amount'?)" in run(f"{judge}misspelt").error
     other = run(f"{judge}revenue --set lower-is-better")
     assert "fitted for a high value of shop:revenue; here --set lower-is-better" in other.err
-    assert run(f"{judge}revenue --report shop.py").error.startswith(
-        "--report: shop.py would overwrite the module of --metric"
-    )
     no_bound = "shop:revenue, and has no bound that could move"
     assert run("frontier m.skops v.csv").error.endswith(no_bound)
 
@@ -179,9 +144,6 @@ def test_another_table_to_measure_on(run, at):
     assert [found[on]["counts"]["n_rows"] for on in ("fitted", "held_out")] == [100, 100]
     page = (at / "r.html").read_text("utf-8")
     assert "The metric was measured on 100 rows of v.csv; 100 others, drawn with seed 0" in page
-    assert run(more).out.startswith("The rule was measured on 100 rows held out of v.csv.")
-    text = run(f"{more} --test-size 0").out
-    assert text.startswith("The rule was measured on the 200 rows of v.csv by which")
 
 
 def test_options_reach_the_classifier(run):
@@ -229,29 +191,16 @@ def test_cut_offs_of_any_model_and_goals_of_the_language(run):
 PATH = "say a module's name, shop:revenue, not a path"
 INVALID = [
     ("f1", "--metric is module:function, such as shop:revenue, got 'f1'; goals of the"),
-    ("shop:", "got 'shop:'"),
     ("shop.py:revenue", PATH),
-    ("./shop:revenue", PATH),
     ("../there/shop:revenue", PATH),
     ("./sub/shop.py:revenue", "say a module's name, sub.shop:revenue, not a path"),
-    ("shop:nothing", "shop:nothing takes 0 arguments by position; a metric takes two"),
-    ("shop:Held", "shop:Held is a class, which makes an object and no number; name a"),
-    ("builtins:dict", "builtins:dict is a class"),
     ("shops:revenue", "there is no module 'shops', neither in the current folder nor where"),
-    ("shop:revenu", "shop has no name 'revenu' (did you mean 'revenue'?)"),
-    ("shop:number", "is an int, which cannot be called"),
-    ("shop:anonymous", "<lambda> cannot be found by its name; write the function with def"),
     ("shop:odd", "its second parameter 'b': say --set takes=predictions or --set takes=scores"),
     ("broken:f", "importing broken raised ZeroDivisionError: division by zero, in broken.py, line"),
     ("script:f", "importing script raised SystemExit: no, in script.py, line 2"),
-    ("needy:f", "importing needy raised ModuleNotFoundError: No module named 'nowhere_at_all'"),
     ("shop:misspelt", "takes the column 'amounts', and t.csv has none (did you mean 'amount'"),
-    ("shop:raises", "the metric shop:raises raised KeyError: 'x'; it was called with 300 rows"),
     ("shop:talks", "shop:talks raised ValueError: one two pos_label; it was called with 300"),
     ("sklearn.metrics:f1_score", "function of your own that names the positive label (pos_label="),
-    ("shop:nan", "the metric shop:nan returned nan, not a finite number"),
-    ("shop:vector", "returned an array of shape (300,), not a number"),
-    ("shop:constant", "shop:constant is 3 for all of 30 different decisions"),
 ]
 UNFIT = [
     (f"{TRAIN} --set budget=150 --metric {metric}", words) for metric, words in INVALID
@@ -259,38 +208,25 @@ UNFIT = [
     (TRAIN, "one of the two is needed; see setpoint train --help"),
     (f"{REVENUE} --goal f1", "they are not taken together; see setpoint train --help"),
     (f"{TRAIN} --goal f1 --set takes=scores", "--set takes goes with --metric"),
-    (f"{TRAIN} --goal f1 --set lower-is-better", "--set lower-is-better goes with --metric"),
     (f"{TRAIN} --goal 'maximize blackbox(\"shop:revenue\")'", "name its function, --metric"),
     (f"{TRAIN} --goal f1 --set budget=9", "--set budget is for solvers that measure a me"),
-    (f"{TRAIN} --goal f1 --set surrogates=hinge", "--set surrogates is for solvers that"),
-    (f"{TRAIN} --goal f1 --set surrogate-group=sex", "--set surrogate-group is for solv"),
-    (f"{TRAIN} --goal f1 --set validation=v.csv", "--set validation is for solvers that"),
     (f"{TRAIN} --goal f1 --solver post-shift --set budget=9", "counted at every cut-off"),
     (f"{TRAIN} --goal 'maximize accuracy.on(x)' --solver surrogate-weights",
      "and goals of one table, and the goal refers to the data set 'x'; --solver augmented-"),
-    (f"{TRAIN} --metric shop:revenue --set budget=20", "--set budget=20"),
     (f"{REVENUE} --solver portfolio", "--solver portfolio needs a goal with a formula;"),
     (f"{REVENUE} --set min-positives=3", "follows the metric's gradient in the space of surrog"),
     (f"{REVENUE} --set draws", "--set draws: --solver adaptive-surrogates trains one"),
     (f"{REVENUE} --set draws --set estimator=logistic", "post-shift finds rules, which decide"),
     (f"{REVENUE} --set estimator=auto", "compares models by goals that are counted"),
-    (f"{REVENUE} --set surrogates=hing", "surrogates: 'hing' is not one of 'hinge'"),
     (f"{REVENUE} --set surrogate-group=a", "--set surrogate-group: column 'a' of t.csv h"),
     (f"{REVENUE} --set surrogate-group=sexs", "no column 'sexs' (did you mean 'sex'?)"),
     (f"{REVENUE} --set surrogate-group=sex=q", "column 'sex' of t.csv holds no 'q'"),
     (f"{REVENUE} --report shop.py", "--report: shop.py would overwrite the module of --m"),
-    (f"{REVENUE} --model ./shop.py", "--model: ./shop.py would overwrite the module of"),
-    (f"{REVENUE} --set validation=none.csv", "none.csv: there is no such file"),
     (f"{REVENUE} --set validation=m.skops", "--model: m.skops would overwrite --set va"),
     (f"{REVENUE} --set validation=bare.csv", "--set validation: bare.csv has no column"),
-    (f"{REVENUE} --set validation=one.csv", "there are too few rows to hold some out"),
     (f"{REVENUE} --set validation=odd.csv", "is not a class of the model"),
     (f"{REVENUE} --set validation=no.csv", "--set validation holds no row of the class"),
-    (f"{REVENUE} --target plan --positive z", "--positive: column 'plan' holds no"),
-    (f"{REVENUE} --target b", "different values"),
     (f"{TRAIN} --metric shop:revenue --confidence 0.9", "--confidence promises that constraints"),
-    (REVENUE.replace("t.csv", "odd.csv"), "holds 3 classes"),
-    (REVENUE.replace("t.csv", "few.csv"), "too few for cross-validation"),
     (f"{REVENUE.replace('t.csv', 'gap.csv')} --set surrogate-group=sex",
      "1 row has no value in column 'sex', which --set surrogate-group looks at, in line 5"),
     ("evaluate three.skops odd.csv --metric shop:revenue",
@@ -301,10 +237,8 @@ UNFIT = [
 def test_what_is_refused(run, at):
     rows = [row.rsplit(",", 1)[0] for row in lines(60, 0)]
     write(at / "bare.csv", ["1,2"], "a,b")
-    write(at / "one.csv", lines(1, 1), HEAD)
     write(at / "odd.csv", [f"{row},{'abc'[i % 3]}" for i, row in enumerate(rows)], HEAD)
     write(at / "no.csv", [f"{row},no" for row in rows], HEAD)
-    write(at / "few.csv", [f"{r},{'yes' if i < 4 else 'no'}" for i, r in enumerate(rows)], HEAD)
     cells = [row.split(",") for row in lines(60, 0)]
     cells[3][3] = cells[5][4] = ""
     write(at / "gap.csv", map(",".join, cells), HEAD)

@@ -4,7 +4,7 @@ import pytest
 
 from cli.samples import HEAD, SCORED, scored, write
 from setpoint import PlugInClassifier, save_model
-from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
+from setpoint.rules import Mixture, PerSegment, Threshold
 from thinning import over
 
 PRECISE = "--goal 'maximize recall s.t. precision >= 0.4'"
@@ -24,14 +24,9 @@ REFUSED = {
     FIT: [
         # Tables.
         ("--goal f1 --target income_", "--target: loans.csv has no column 'income_' (did you mean"),
-        ("--drop ID", "--drop: loans.csv has no column 'ID'"),
-        ("--drop sex,age,income,city,since,old,id", "has no column for the model"),
-        ("--sensitive y", "--sensitive: 'y' is the target"),
-        ("--baseline older", "--baseline: loans.csv has no column"),
         ("--positive yes", "--positive: column 'y' holds no class 'yes' (known: 0, 1)"),
+        ("--drop sex,age,income,city,since,old,id", "has no column for the model"),
         # Goals.
-        ("--goal 'maximize recall s.t. precison >= 0.9'", "unknown word 'precison'"),
-        ("--goal 'maximize recall s.t. precision >= 1.2'", "outside the range of precision"),
         ("--goal 'maximize recall s.t. recall.difference(gender) <= 0.1'",
          "the goal refers to the column 'gender', and loans.csv has none"),
         ("--goal 'maximize recall s.t. churn <= 0.1'",
@@ -41,8 +36,6 @@ REFUSED = {
         ("--drop sex --goal 'maximize f1 s.t. predicted_rate.difference(sex) <= 0.1'",
          "--drop: the goal refers to 'sex'"),
         # Options.
-        ("--estimator logistics", "there is no estimator 'logistics' (did you mean 'logistic'?)"),
-        ("--estimator no.such.Thing", "cannot be imported"),
         ("--group g", "there is no option --group. The columns that the goal names are the groups"),
         ("--dataset x", "--dataset is NAME=FILE, got 'x'"),
         ("--set solver=ero", "'balanced'"),
@@ -53,33 +46,21 @@ REFUSED = {
         ("--report m.skops", "would overwrite --model"),
         ("--report /dev/null", "is not a plain file"),
         # The goal that is meant.
-        ("--judge-by 'maximize recall s.t. accuracy >= 0.5'", "differs from '"),
-        ("--judge-by 'maximize recall s.t. precision <= 0.5'", "differs from '"),
-        ("--judge-by 'maximize precision s.t. precision >= 0.5'", "differs from '"),
         ("--judge-by 'maximize recall'", "evaluate the model by another goal afterwards"),
         (f"{PRECISE.replace('--goal', '--judge-by')} --test-size 0",
          "and --test-size 0 leaves none"),
         # A confidence.
         ("--confidence 95", "'95' is not above 0 and below 1; write 0.95 or 95%"),
-        ("--confidence 0", "'0' is not above 0 and below 1"),
         ("--confidence high", "'high' is not a number; write 0.95 or 95%"),
         (f"{SURE} --set certification-size=1", "1.0 is not in the range 0<x<1"),
         (f"{SURE} --set uncertified=raise", "'raise' is not one of 'error', 'nearest'"),
         ("--set certify-on=x.csv", "--set certify-on: there is nothing to certify"),
-        ("--set certification-size=0.3", "--set certification-size: there is nothing to certify"),
-        ("--set uncertified=nearest", "--set uncertified: there is nothing to certify"),
-        ("--set strict", "--set strict: there is nothing to certify"),
         (f"{SURE} {PRECISE.replace('--goal', '--judge-by')}",
          "--judge-by is for a margin that is put into --goal"),
         (f"{SURE} --set certify-on=x.csv --set certification-size=0.3",
          "--set certification-size is a share of the table, and --set certify-on names the rows"),
-        (f"{SURE} --set certify-on=none.csv", "none.csv: there is no such file"),
         (f"{SURE} --set certify-on=loans.csv",
          "--set certify-on: these are the rows of the fit"),
-        (f"{SURE} --set certify-on=aged.csv",
-         "--set certify-on: aged.csv has no column 'age'"),
-        (f"{SURE} --set certify-on=unlabelled.csv",
-         "--set certify-on: unlabelled.csv has no column 'y'"),
         (f"{SURE} --set certify-on=odd.csv", "--set certify-on: odd.csv, line 9: the label"),
         (f"{SURE} --model odd.csv --set certify-on=odd.csv", "--set certify-on"),
         (f"{SURE} --set certify-on=new.csv --dataset checked=checked.csv "
@@ -92,42 +73,23 @@ REFUSED = {
          "trains the model itself: leave out --set estimator (--module says which model), or"),
         ("--solver cutting-plane --module mlp", "--module is for solvers that train"),
         ("--solver post-shift --module linear", "and --solver post-shift "),
-        ("--solver cutting-plane --set checkpoint=c", "--set checkpoint is for solvers that train"),
-        ("--solver surrogate-weights --set min-positives=9",
-         "--set min-positives is for solvers that train"),
-        ("--solver cutting-plane --set validation-fraction=0",
-         "--set validation-fraction is for solvers that train"),
         ("--set min-positives", "write min-positives=N, got 'min-positives'"),
         ("--set positives=9", "there is no 'positives' here (did you mean 'min-positives'?)"),
         ("--set seed=1 --set seed=2", "seed is set twice"),
-        ("--solver ero --set min-positives=-1", "min-positives: -1 is not in the range"),
-        ("--solver ero --set validation-fraction=1", "validation-fraction: 1.0 is not"),
         ("--solver ero --set min-positives=601",
          "--set min-positives is 601, and the rows have a weight of 600"),
-        ("--solver ero --set max-seconds=nan",
-         "--set max-seconds is a number above 0 or None, got nan"),
         ("--solver ero --set draws", "decides nothing by chance"),
         ("--decide-on sex", "; see setpoint train --help"),
-        ("--set max-seconds=0", "max-seconds: 0.0 is not in the range x>0"),
         ("--solver ero --goal 'maximize recall s.t. recall.difference(sex) <= 0.1'",
          "the goal refers to 'sex', and a model is trained for goals over the rows as a whole "
          "that only gain by accepting a positive and by refusing a negative; "
          "setpoint fit takes such goals, after training"),
-        ("--solver ero --goal 'maximize recall s.t. churn <= 0.1'",
-         "the goal refers to the deployed model, and a model"),
-        ("--solver ero --goal 'maximize accuracy.on(\"checked\")'", "refers to 'checked', and a"),
-        ("--solver ero --goal 'maximize recall s.t. predicted_rate <= 0.1'",
-         "; setpoint fit takes any goal, after training"),
         ("--solver ero --set inverse-regularization=1", f"{TRAINS}"),
         (f"--solver post-shift {SCORES}", f"{TRAINS}"),
-        ("--goal 'maximize f1' --confidence 0.95", "--confidence promises that constraints hold"),
-        ("--goal error_rate", "say which way: 'maximize error_rate' or 'minimize error_rate'"),
     ],
     RAMP: [
         ("--goal accuracy --set estimator=logistic", "leave out --set estimator (it is a linear o"),
         ("--goal accuracy --module linear", "descends on the ramp problem itself; leave one of"),
-        ("--goal accuracy --set inverse-regularization=0", "0.0 is not in the range x>0"),
-        (f"{CHURN} --baseline olds", "has no column 'olds' (did you mean 'old'?)"),
         (f"{CHURN} --baseline city", "in column 'city' is not a class of the model"),
         (f"{CHURN} --baseline score", "in column 'score' is not a class of the model"),
         (f"{CHURN} --set baseline-threshold=0", "name their column with --baseline"),
@@ -136,97 +98,61 @@ REFUSED = {
         (f"{CHURN} --baseline y --set baseline-threshold=0", "--baseline: 'y' is the target"),
         (f"{CHURN} {SCORES} --drop score", "takes them as a feature; do not name it in"),
         (f"{CHURN} {SCORES.replace('=0', '=x')}", "baseline-threshold: 'x' is not a valid"),
-        ("--goal 'maximize recall.min(sex)'", "write a smallest or largest of several as constr"),
-        ("--goal 'maximize accuracy s.t. g_mean >= 0.3'",
-         "this one is concave; setpoint fit takes more of them"),
-        ("--goal 'maximize accuracy s.t. recall.on(sex=\"x\") >= 0.1'", "no row of X has that"),
-        ("--goal accuracy --set min-positives=1000", "and the rows of X have a weight of 150"),
-        ("--goal 'maximize accuracy.on(more)'", "give its table, --dataset more=FILE"),
     ],
     "predict": [
         ("none.skops new.csv", "No such file"),
-        ("new.csv new.csv", "is not a model file"),
         ("cut.skops new.csv", "is not a model file, or was cut short"),
         ("python.skops new.csv", "holds a PlugInClassifier, no model of a table"),
         ("model.skops aged.csv", "aged.csv has no column 'age' (did you mean 'old_age'"),
-        ("model.skops wordy.csv", "column 'age', line 11: 'old' is not a number"),
-        ("model.skops infinite.csv", "line 5: column 'age' holds an infinite number"),
         ("model.skops new.csv --keep idd", "--keep: new.csv has no column 'idd' (did you mean"),
         ("model.skops score.csv --keep score", "rename it in the table"),
         ("model.skops new.csv -o p.xlsx", "ends in none of .csv, .csv.gz, .parquet, .jsonl"),
-        ("model.skops new.csv -o no/p.csv", "there is no folder"),
         ("model.skops new.csv -o new.csv", "would overwrite DATA"),
         ("model.skops new.csv -o d.csv", "is a folder; name a file in it"),
         ("model.skops new.csv --json -o p.csv", "name the file *.jsonl"),
         ("model.skops new.csv --excel -o x.parquet", "--excel is for CSV, and the output is .parq"),
-        ("model.skops new.csv --excel --json", "--excel is for CSV, and the output is .jsonl"),
         ("model.skops new.csv --adapt -o out/", "--adapt is for one table"),
-        ("model.skops new.csv --at-most 5 -o out/", "--at-most is for one table"),
-        ("model.skops new.csv --at-most 0", "--at-most is a whole number of rows, 1 or more"),
-        ("model.skops new.csv --at-most -1", "--at-most is a whole number of rows, 1 or more, or"),
         ("model.skops new.csv --at-most 2.5", "got '2.5'"),
         ("model.skops new.csv --at-most =3 --by sex", "got '=3'"),
-        ("model.skops new.csv --at-most f= --by sex", "got 'f='"),
         ("model.skops new.csv --at-most 3 --at-most 4", "--at-most has two numbers for all rows"),
         ("model.skops new.csv --at-most f=3 --at-most f=4 --by sex", "--at-most names 'f' twice"),
         ("model.skops new.csv --at-most 3 --at-most f=4 --by sex", "or GROUP=N for each group"),
-        ("model.skops new.csv --at-most f=3", "a number for each group, and --by is not given"),
         ("model.skops new.csv --by sex", "--by names the groups of --at-most, which says how many"),
         # Many files.
         ("model.skops loans.csv new.csv", "it is a folder, such as decided/"),
         ("model.skops loans.csv new.csv --json -o out", "--json writes JSON lines of one table"),
-        ("model.skops 'q*.csv' -o out", "no file fits this pattern"),
         ("model.skops loans.csv new.csv -o .", "would overwrite DATA"),
         ("model.skops loans.csv new.csv -o new.csv", "is a file, and of several"),
-        ("model.skops loans.csv new.csv -o out/deeper", "there is no folder"),
         ("model.skops - new.csv -o out", "neither stdin nor of a database"),
         ("model.skops new.csv d.csv/new.csv -o out", "have the same name"),
         ("model.skops new.csv notes.txt -o out", "ends in none of .parquet"),
         ("model.skops new.csv --overwrite -o p.csv", "--overwrite is for a folder"),
     ],
     "evaluate": [
-        ("model.skops aged.csv", "aged.csv has no column 'age'"),
         ("model.skops unlabelled.csv", "unlabelled.csv has no column 'y'"),
-        ("model.skops odd.csv", "odd.csv, line 9: the label '7' in column 'y' is not a class of"),
-        ("model.skops new.csv --baseline older", "new.csv has no column 'older'"),
         ("model.skops new.csv --weight w", "--weight goes with --prediction"),
         ("model.skops", "Missing argument 'DATA'"),
         ("model.skops new.csv loans.csv", "a model file is judged by one table"),
-        ("model.skops '*.csv'", "a model file is judged by one table"),
         ("new.csv --prediction old --target y", "--goal is missing"),
         ("new.csv --prediction old --goal f1", "--target is missing"),
         ("new.csv --prediction odl --target y --goal f1", "new.csv has no column 'odl'"),
-        ("new.csv --prediction old --target z --goal f1", "--target: new.csv has no column 'z'"),
-        ("new.csv --prediction old --target y --goal f1 --weight sex", "of new.csv holds text"),
         ("new.csv --prediction old --target y --metric m:f", "--metric is for a model file"),
         ("new.csv --prediction old --target y --goal f1 --new-groups largest", "is for a model"),
         ("new.csv --prediction old --target y --goal f1 --set encoding=latin-1",
          "--set encoding: CSV that is counted is UTF-8"),
-        ("new.csv --prediction old --target y --goal 'maximize recall s.t. recall.min(sx) >= 0.1'",
-         "the column 'sx'"),
-        ("new.csv --prediction old --target y --goal 'maximize recall s.t. churn <= 0.1'",
-         "with --baseline"),
         ("new.csv --prediction city --target y --goal f1", "--prediction: "),
     ],
     "frontier model.skops loans.csv": [
         ("", "--vary says which bound moves"),
-        ("--vary churn", "is the left side of no constraint"),
         ("--vary precision --values 0.9:0.5:3", "LOW is below HIGH"),
         ("--vary precision --values a", "--values is LOW:HIGH:N"),
         ("--vary precision --picture f.gif", "ends neither in .svg nor in .png"),
     ],
     "compare": [
-        ("poor.skops model.skops new.csv --goal 'maximize recal'", "unknown word 'recal'"),
-        ("poor.skops model.skops new.csv --target z", "has no column 'z'"),
-        ("poor.skops model.skops new.csv --dataset old", "--dataset is NAME=FILE"),
-        ("poor.skops model.skops new.csv --picture b.gif", "ends neither in .svg nor in .png"),
         ("poor.skops model.skops new.csv --changed new.csv", "would overwrite DATA new.csv"),
     ],
     "show": [
-        ("loans.csv", "is not a model file"),
-        ("none.skops", "No such file or directory"),
         ("python.skops", "holds a PlugInClassifier, no model of a table"),
-        ("model.skops --report no/such/r.html", "there is no folder"),
         ("model.skops --report model.skops", "would overwrite MODEL"),
     ],
     "explain model.skops new.csv": [
@@ -235,26 +161,16 @@ REFUSED = {
     "explore model.skops new.csv -o x.html": [
         ("--check checked.csv --test-size 0.2", "--check and --test-size: both name"),
         ("--by town", "--by: new.csv has no column 'town'"),
-        ("--other-goal 'maximize recal'", "unknown word 'recal'"),
         ("--goal 'maximize recall.on(old_rows)'", "data set"),
-        ("--check none.csv", "none.csv"),
         ("-o new.csv", "would overwrite DATA"),
     ],
     "take model.skops new.csv --model n.skops": [
         ("", ONE_OF),
-        ("--bound 'recall >= 0.5' --line 1", ONE_OF),
         ("--line 0.5 --rule r.json", ONE_OF),
-        ("--bound recall", "--bound: 'recall' is not a constraint"),
         ("--rule {}", "--rule is not a rule as JSON"),
         ("--rule none.json", "none.json"),
-        (f"--rule '{DRAWN}'", "--rule is one threshold of the score of two classes, or one for"),
         (f"--rule '{Threshold(0.5, 0.1).to_json()}'", "--rule decides without draws"),
-        (f"--rule '{OF_TOWN}'", "'town' beside the score, and rules of this model can look only"),
         (f"--rule '{OF_TOWN.replace('town', 'sex')}'", "--rule has no threshold for"),
-        ("--line nan", "--line is a finite number, got nan"),
-        ("--line high", "--line"),
-        ("--bound 'recall >= 0.5' --target z", "has no column 'z'"),
-        ("--bound 'recall >= 0.5' --report no/such/p.html", "there is no folder"),
         ("--bound 'recall >= 0.5' --model model.skops",
          "--model: model.skops would overwrite MODEL model.skops"),
     ],
@@ -263,17 +179,13 @@ REFUSED = {
          "rows with labels, which a model file does not hold"),
     ],
     "monitor model.skops new.csv": [
-        ("--picture p.gif", "ends neither in .svg nor in .png"),
         ("--goal 'maximize recall'", "has no constraint to watch"),
-        ("--goal 'maximize f1 s.t. recall.on(\"a\") >= 0.1'", "one table is taken here"),
         ("--no-labels --goal 'maximize recall s.t. precision >= 0.9'", "every constraint needs"),
         ("--no-labels --late-labels", "--late-labels is for rows with labels"),
         ("--late-labels", "--late-labels goes on from the --state"),
         ("--alpha 1", "--alpha"),
-        ("--target truth", "has no column 'truth'"),
         ("--state model.skops", "would overwrite MODEL"),
         ("--state notes.txt", "is not a state of setpoint monitor"),
-        ("--state list.json", "is not a state of setpoint monitor"),
         ("--state format.json", "a state of a Monitor of format 1 is read here"),
     ],
     "plan 'maximize precision s.t. recall >= 0.9'": [
@@ -285,12 +197,6 @@ REFUSED = {
         ("t.csv --model m --positive 1", "the model file knows the positive class"),
         ("--rate prior", "--rate is NAME=SHARE, as in recall=0.85, got 'prior'"),
         ("--rate prior=0.1 --rate prior=0.2", "--rate names 'prior' twice"),
-        ("--rate prior=0.1 --rate recal=0.2", "--rate: 'recal' is not a rate that can be stated"),
-        ("--rate prior=0.1 --rate recall=x", "got 'recall=x'"),
-        ("--rate prior=0.1 --picture a.jpg", "ends neither in .svg nor in .png"),
-        ("--rate prior=0.1 --confidence 95", "is not above 0 and below 1"),
-        ("none.csv --target y --prediction p", "none.csv"),
-        ("new.csv --target y --prediction odl", "new.csv has no column 'odl'"),
     ],
     "plan": [
         ("'maximize f1 s.t. recall.difference(sex) <= 0.3' --rate prior=0.1 --rate recall=93%",
@@ -302,50 +208,34 @@ REFUSED = {
         ("one.json", "Missing option '--format'"),
         ("one.json --format sql --dialect oracle", "--dialect is one of 'ansi', "),
         ("one.json --format sql --score a --score b", "looks at one score, and 2 are named"),
-        ("three.json --format sql", "--score: the rule looks at 3 scores, and 0 are named"),
         ("groups.json --format sql --column age=a", "--column: the rule does not look at 'age'"),
         ("groups.json --format sql --column sex", "--column is NAME=COL, got 'sex'"),
         ("groups.json --format sql --column sex=a --column sex=b", "names 'sex' twice"),
         ("one.json --format sql --name f", "--name is for --format python, not sql"),
         ("one.json --format json --dialect duckdb", "is for --format sql, not json"),
         ("one.json --format python --name 'a b'", "--name: a function of Python cannot"),
-        ("one.json --format sql -o no/x.sql", "-o: there is no folder"),
         ("one.json --format sql -o one.json", "would overwrite MODEL"),
         ("drawn.json --format sql", "--hash-column is needed: this rule is randomised"),
         ("format.json --format sql", "is not a rule: format: found 7, written by a newer setpoint"),
-        ("bare.json --format sql", "is not a rule: the document: fields missing"),
         ("latin.json --format sql", "is not a rule: it is not text in UTF-8"),
-        ("new.csv --format sql", "new.csv"),
-        ("missing.skops --format sql", "missing.skops"),
-        (". --format sql", "."),
     ],
     "goal": [
-        ("'maximize recal'", "unknown word 'recal' (did you mean 'recall'"),
         ("'recall >= 0.5'", "'maximize precision subject to recall >= 0.5'"),
-        ("'maximize recall s.t. precision >= 90'", "for 90 per cent write 0.9 or 90%"),
-        ("'maximize recall s.t. fp <= 500'", "for 500 of N rows write 500/N, with a number for N"),
-        ("'maximize revenue'", "in 'minimize cost({(1, 0): 60, (0, 1): 5})'"),
-        ("'maximize profit'", 'as in profit(tp="amount - 5", fp=-5)'),
         (f"'maximize {'recall + ' * 600} recall'", "a goal has at most 4000 characters"),
-        ("lift", "there is no metric 'lift': here: precision / prior"),
-        ("recal", "did you mean 'recall'"),
     ],
     "": [
         ("nothing", "--help"),
         ("fitt", "fit"),
         ("fit", "--help"),
         ("fit --bogus", "--help"),
-        ("predict a", "--help"),
         ("plan", "--help"),
         (f"fit - --dataset a=- {FIT[13:]}", "stdin ('-') can be read once only"),
         (f"fit - {FIT[13:]} {SURE} --set certify-on=-", "stdin ('-') can be read once only"),
         (f"{FIT.replace('loans', 'gone')}", "gone.csv: there is no such file"),
-        (f"{FIT.replace('loans', 'empty')}", "is empty"),
-        (f"{FIT.replace('loans', 'short')}", "line 42"),
-        (f"{FIT.replace('loans', 'latin')}", "--set encoding=cp1252"),
         (f"{FIT.replace('loans', 'one')}", "holds one class only, 1"),
         (f"{FIT.replace('loans', 'few')}", "class 1 has 1 of 40"),
-        (f"{FIT.replace('loans', 'gap')}", "1 row has no label in column 'y', in line 4"),
+        (f"{FIT.replace('loans', 'many')} --goal accuracy", "a target has classes"),
+        (f"{FIT.replace('loans', 'latin')}", "--set encoding=cp1252"),
         (f"{FIT.replace('loans', 'ages')} --goal accuracy",
          "column 'y' is a number with 71 values, and class 88 has 1 of 141"),
         (f"{FIT.replace('loans', 'fraud')}",
@@ -356,7 +246,6 @@ REFUSED = {
         (f"{FIT.replace('loans', 'three')} --goal recall", "; name one with label="),
         (f"{TRAIN.replace('loans', 'three')} --solver ero --goal macro_f1",
          "holds 3 classes, and --solver ero trains models for two"),
-        (f"{FIT.replace('loans', 'many')} --goal accuracy", "a target has classes"),
     ],
 }  # fmt: skip
 
@@ -369,36 +258,26 @@ def files(here):
     (here / "aged.csv").write_text(new.replace("age", "old_age", 1), "utf-8")
     (here / "unlabelled.csv").write_text(new.replace(",y\n", ",z\n", 1), "utf-8")
     write(here / "odd.csv", [*lines[:7], lines[7][:-1] + "7", *lines[8:]])
-    for name, word in (("wordy", "old"), ("infinite", "1e400")):
-        at = 9 if word == "old" else 3
-        cells = lines[at].split(",")
-        changed = ",".join([*cells[:2], word, *cells[3:]])
-        write(here / f"{name}.csv", [*lines[:at], changed, *lines[at + 1 :]])
     write(here / "score.csv", [f"{line},1" for line in lines[:5]], HEAD + ",score")
-    write(here / "short.csv", [*lines[:40], "00040,f,3", *lines[41:]])
-    write(here / "gap.csv", [*lines[:2], lines[2][:-1], *lines[3:]])
     (here / "latin.csv").write_bytes(new.encode("latin-1"))
-    (here / "empty.csv").write_bytes(b"")
+    write(here / "ages.csv", [f"{i % 7},{18 + i % 70 if i else 88}" for i in range(141)], "x,y")
     write(here / "one.csv", [f"{i},1" for i in range(40)], "a,y")
     write(here / "few.csv", [f"{i * i % 7},{int(i == 3)}" for i in range(40)], "a,y")
-    write(here / "ages.csv", [f"{i % 7},{18 + i % 70 if i else 88}" for i in range(141)], "x,y")
+    write(here / "many.csv", [f"{i % 7},{i / 8}" for i in range(40)], "a,y")
     write(here / "three.csv", [f"{i % 3},{i}.5" for i in range(60)], "y,x")
     write(here / "fraud.csv", [f"{i % 7},{FRAUD[i % 3]}" for i in range(60)], "x,y")
     write(here / "ramp.csv", scored(200, 0), SCORED)
-    write(here / "many.csv", [f"{i % 7},{i / 8}" for i in range(40)], "a,y")
     (here / "d.csv").mkdir()
     (here / "d.csv" / "new.csv").write_text(new, "utf-8")
     (here / "notes.txt").write_text("x")
     (here / "cut.skops").write_bytes((here / "model.skops").read_bytes()[:9_000])
     save_model(PlugInClassifier(None, "f1"), here / "python.skops")
     groups = PerSegment([Threshold(0.3), Threshold(0.6)], [(("sex", v),) for v in "fm"])
-    rules = {"one": Threshold(0.5), "three": Argmax.weighted([1, 2, 3]), "groups": groups}
+    rules = {"one": Threshold(0.5), "groups": groups}
     for name, rule in rules.items():
         (here / f"{name}.json").write_text(rule.to_json())
     (here / "drawn.json").write_text(DRAWN)
     (here / "format.json").write_text('{"format": 7}')
-    (here / "bare.json").write_text('{"format": 2}')
-    (here / "list.json").write_text("[1]")
     (here / "latin.json").write_bytes(b'{"rule": "\xff"}')
     return here
 

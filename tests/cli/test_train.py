@@ -62,8 +62,6 @@ def test_a_linear_model_is_trained_reported_and_used(run, here):
     assert done.code in (0, 3, 4), done.err
     found, page = done.json, (here / "r.html").read_text("utf-8")
     assert (found["solver"], found["family"], found["module"]) == ("portfolio", "penalty", "linear")
-    assert (found["estimator"], found["positive"]) == (None, "yes")
-    assert found["rows"] == {"fitted": 450, "held_out": 150, "certifying": 0}
     tried = {c["method"]: c for c in found["candidates"]}
     assert len(tried) == len(found["candidates"]) >= 7
     first = found["candidates"][0]
@@ -81,9 +79,6 @@ def test_a_linear_model_is_trained_reported_and_used(run, here):
     for words in ("--set min-positives sets it.", "--set validation-fraction holds rows out."):
         assert words in page
         assert words in " ".join(found["fitted"]["warnings"])
-    # What is not known of a training is not reported: it passes over the data in many ways.
-    assert found["fitted"]["search"]["calls"] is None
-    assert "<dt>passes over the data</dt>" not in page
     for python in ("min_positives", "validation_fraction", "ExactPenalty", "on_infeasible"):
         assert python not in page + done.out + done.err
     stored = load_model("m.skops").classifier
@@ -92,10 +87,7 @@ def test_a_linear_model_is_trained_reported_and_used(run, here):
     rows = rows_of(run("predict m.skops later.csv"))
     assert {decision for decision, _ in rows} == {"yes", "no"}
     assert all((decision == "yes") == (s >= stored.threshold_) for decision, s in rows)
-    judged = run("evaluate m.skops later.csv")
-    assert judged.code in (0, 3, 4), judged.err
-    assert "How it was found" not in judged.out
-    assert "What was tried" not in judged.out
+    assert "What was tried" not in run("evaluate m.skops later.csv").out
     assert "best recall" in run("frontier m.skops later.csv --values 0.3,0.5,0.7").out
 
 
@@ -107,15 +99,12 @@ def test_groups_the_deployed_model_and_a_further_table(run, here, scores):
     assert done.code in (0, 3, 4), done.err
     found, page = done.json, (here / "r.html").read_text("utf-8")
     assert (found["family"], found["solver"]) == ("ramp", "augmented-lagrangian")
-    assert (found["module"], found["estimator"], found["candidates"]) == ("linear", None, [])
-    assert found["rows"] == {"fitted": 525, "held_out": 175, "certifying": 0}
     assert found["datasets"] == {"egregious": {"fitted": 60, "held_out": 20, "shared": 0}}
     columns = found["columns"]
     assert (columns["decides_on"], set(columns["features"])) == ({}, {"city", "age", "since"})
     assert columns["scores"] == ("score" if scores else None)
     assert columns["hidden"]["sex"] == "sensitive"
     assert ("score" in columns["hidden"]) != scores
-    assert found["held_out"]["deployed"]["rows"] == 175
     for words in (
         "A linear model, trained for the goal by augmented-lagrangian, seed 0",
         "The data set egregious: 80 rows from egregious.csv, 20 of them held out",
@@ -124,12 +113,9 @@ def test_groups_the_deployed_model_and_a_further_table(run, here, scores):
         assert words in page
     feature = "model&#39;s scores, score, are one more feature; it decides positive from 0"
     assert (feature in page) == scores
-    for python in ("min_positives", "RampClassifier", "on_infeasible", "baseline_threshold"):
-        assert python not in page + done.out + done.err
     stored = load_model("m.skops")
     clf = stored.classifier
     assert isinstance(clf, RampClassifier)
-    assert (clf.C, clf.randomized, clf.min_positives) == (0.1, False, "auto")
     assert ("score" in [c.name for c in stored.columns]) == scores
     rows = rows_of(run("predict m.skops months.csv"))
     assert all((decision == "yes") == (s >= clf.threshold_) for decision, s in rows)
@@ -158,33 +144,15 @@ def test_options_reach_the_classifier(run, here, solver):
     assert (clf.limits, clf.solver, clf.positive_) == (SearchLimits(seconds=60), solver, "no")
 
 
-def test_draws(run, here):
-    done = run(f"{RAMP} --set draws --test-size 0 --goal", PLAIN)
-    assert done.code == 4, done.err
-    first = done.out.splitlines()[0]
-    assert first == "Too close to call on the 700 rows that the model was trained on."
-    assert "drawn by the ramp" in done.text
-    head, row, *_ = run("predict m.skops months.csv").out.splitlines()
-    assert head == "prediction,score,decision_no,decision_yes"
-    _, score, no, yes = row.split(",")
-    assert float(yes) == pytest.approx(np.clip(0.5 + float(score), 0, 1))
-    assert float(no) + float(yes) == pytest.approx(1)
-
-
 def test_rows_that_judge_and_rows_that_choose(run, here):
     done = run(f"{TRAIN} --solver ero --test-size 0 --goal", GOAL)
     assert done.code == 4, done.err
     first = done.out.splitlines()[0]
     assert first == "Too close to call on the 600 rows that the model was trained on."
-    assert "cross-validation" not in done.out
-    assert "the best of its many iterates" in done.text
     more = "--solver ero --set validation-fraction=0.2 --set min-positives=7"
     found = run(f"{TRAIN} {more} --json --goal", GOAL).json
     assert found["rows"] == {"fitted": 450, "held_out": 150, "certifying": 0}
     assert found["fitted"]["counts"]["n_rows"] == 90
-    text = " ".join(found["fitted"]["warnings"])
-    assert "At least 7 rows have to be predicted positive" in text
-    assert "Iterate and threshold were chosen on 90 rows held out from training" in text
     stored = load_model("m.skops").classifier
     assert (stored.validation_fraction, stored.min_positives) == (0.2, 7)
     text = run(f"{TRAIN} {more} --test-size 0 --goal", GOAL).out
@@ -202,9 +170,7 @@ def test_a_network(run, here):
     assert not (here / "state").exists()
     page = (here / "r.html").read_text("utf-8")
     assert "A network with three layers of 64, trained for the goal by profiled, seed 0" in page
-    assert "the 120 rows by which the model was chosen; the first was taken" in page
     assert run("predict m.skops later.csv").out.count("\n") == 601
-    assert run("frontier m.skops later.csv --values 0.3").code == 0
 
 
 # ---------------------------------------------------------------------- the deployed model
@@ -226,10 +192,6 @@ def test_a_deployed_model_that_the_goal_does_not_refer_to(run, here, command):
     assert found["held_out"]["deployed"]["rows"] == 150
     fitted = found["fitted"]["deployed"]
     assert fitted is None if command == "train" else fitted["rows"] == 450
-    # A value that is not a decision of a model is refused before anything is fitted.
-    error = run(f"{fit} --baseline kind").error
-    assert "t.csv, line 2: the decision of the deployed model" in error
-    assert "in column 'kind' is not a class" in error
 
 
 def test_scores_of_the_deployed_model(run, here):
@@ -240,27 +202,18 @@ def test_scores_of_the_deployed_model(run, here):
     assert (
         "--set baseline-threshold=99: so the deployed model decides positive for 0 of the 700 rows"
     ) in done.err
-    # Scores that are missing, or decide the same for everybody.
     rows = scored(5, 1)
     write(here / "none.csv", [row.rsplit(",", 3)[0] for row in rows], SCORED.rsplit(",", 3)[0])
-    error = run("predict m.skops none.csv").error
-    assert error.startswith("none.csv has no column 'score'")
-    assert error.endswith("; it holds the deployed model's scores")
+    assert run("predict m.skops none.csv").error.endswith("; it holds the deployed model's scores")
     cells = rows[2].split(",")
     rows[2] = ",".join([*cells[:4], "", *cells[5:]])
     write(here / "gap.csv", rows, SCORED)
     gap = "gap.csv: 1 row has no score of the deployed model in column 'score', in line 4"
-    for line in ("predict m.skops gap.csv", "evaluate m.skops gap.csv"):
-        assert run(line).error.startswith(gap)
-    assert gap in run(f"{RAMP.replace('ramp.csv', 'gap.csv')} {SCORES} --goal", PLAIN).error
-    judge = "evaluate m.skops months.csv --baseline"
+    for line in ("predict m.skops gap.csv", f"{RAMP.replace('ramp.csv', 'gap.csv')} {SCORES}"):
+        more = ("--goal", PLAIN) if "train" in line else ()
+        assert gap in run(line, *more).error
     words = "is not a number, and the column holds the deployed model's scores"
-    assert words in run(f"{judge} old").error
-    assert "rows have no score of the deployed model in column 'age'" in run(f"{judge} age").error
-    far = [f"{row},{5 + i}" for i, row in enumerate(scored(100, 2))]
-    write(here / "far.csv", far, f"{SCORED},far")
-    done = run("evaluate m.skops far.csv --baseline far")
-    assert "decides positive for 100 of the 100 rows of far.csv" in done.err
+    assert words in run("evaluate m.skops months.csv --baseline old").error
 
 
 # ---------------------------------------------------------------------- further tables
@@ -282,8 +235,7 @@ def stored(path, rows, head=LABELLED):
     return write(path, [",".join(row) for row in rows], head)
 
 
-@pytest.mark.parametrize("command", ["train", "fit"])
-def test_noise_is_not_learnt_through_a_copy(run, here, command):
+def test_noise_is_not_learnt_through_a_copy(run, here):
     r = np.random.default_rng(0)
     n, p = 400, 120
     head = ",".join([*(f"f{i}" for i in range(p)), "y"])
@@ -295,7 +247,7 @@ def test_noise_is_not_learnt_through_a_copy(run, here, command):
         "maximize accuracy subject to accuracy.on(copy) >= 0.1 and predicted_rate.on(later) <= 0.99"
     )
     sets = "--dataset copy=c.csv --dataset later=l.csv --positive b"
-    found = run(f"{command} d.csv --target y --model m.skops {sets} --json --goal", goal).json
+    found = run(f"train d.csv --target y --model m.skops {sets} --json --goal", goal).json
     assert found["datasets"]["copy"] == {"fitted": 300, "held_out": 100, "shared": 400}
     assert found["datasets"]["later"]["shared"] == 50
     # The copy differs in nothing: what is counted on it is what is counted on DATA.
@@ -342,7 +294,7 @@ def test_a_set_too_small_for_two_halves(run, here):
     assert "evaluate it on rows held out" not in page + done.out
     # A row that DATA holds out is trained on nowhere else: then it is not held out there.
     every = set()
-    for row in labelled(240)[:12]:
+    for row in labelled(240)[:8]:
         stored(here / "audit.csv", [row])
         found = run(f"{train} --json").json
         assert found["datasets"]["audit"] == {"fitted": 1, "held_out": 0, "shared": 1}
@@ -352,51 +304,24 @@ def test_a_set_too_small_for_two_halves(run, here):
 
 def test_gaps_and_labels_that_are_missing(run, here):
     rows, more = labelled(240), labelled(60, 1)
-
-    def gap(rows, *places):
-        rows = [list(row) for row in rows]
-        for i, column in places:
-            rows[i][column] = ""
-        return rows
-
     stored(here / "d.csv", rows)
+    stored(here / "more.csv", [[*r[:4], "" if i == 3 else r[4], r[5]] for i, r in enumerate(more)])
+    on_more = f"{SETS} --dataset more=more.csv --json --goal"
     goal = "minimize error_rate s.t. churn.on(more) <= 0.5"
-    churn = f"{SETS} --baseline old --dataset more=more.csv --goal '{goal}'"
-    stored(here / "more.csv", gap(more, (3, 4)))
-    assert run(churn).error == (
+    assert run(on_more, goal, "--baseline", "old").json["error"] == (
         "more.csv: 1 row has no decision of the deployed model in column 'old', in line 5; leave "
         "such rows out, or fill them in"
     )
-    stored(here / "more.csv", [[*r[:4], r[5]] for r in more], LABELLED.replace("old,", ""))
-    assert run(churn).error.endswith("; it holds the deployed model's decisions")
     # Rows without labels serve what needs none.
-    on_more = f"{SETS} --dataset more=more.csv --json --goal"
-    stored(here / "more.csv", gap(more, *((i, 5) for i in range(60))))
+    stored(here / "more.csv", [[*r[:5], ""] for r in more])
     done = run(on_more, "maximize accuracy s.t. predicted_rate.on(more) <= 0.9")
     assert done.code in (0, 3, 4), done.err
     assert "more.csv: column 'y' is empty, so its rows have no labels" in done.err
     assert done.json["held_out"]["constraints"][0]["rows"] == 15
-    done = run(f"{on_more} 'maximize accuracy s.t. recall.on(more) >= 0.1'")
+    done = run(on_more, "maximize accuracy s.t. recall.on(more) >= 0.1")
     assert "60 rows have no label" in done.json["error"]
-    stored(here / "d.csv", gap(rows, (2, 3), (6, 3)))
-    groups = "minimize error_rate s.t. predicted_rate.difference(sex) <= 0.9"
-    assert run(f"{SETS} --goal", groups).error == (
-        "d.csv: 2 rows have no value in column 'sex', which the goal looks at, the first in "
-        "line 4; fill them in, or leave such rows out"
-    )
     done = run(f"{SETS} --dataset more=none.csv --goal accuracy")
     assert "note: --dataset more: the goal refers to no data sets, so it is not read" in done.err
-
-
-def test_frontier_reads_what_varies_as_goals_do(run, here):
-    stored(here / "d.csv", labelled(240))
-    stored(here / "more.csv", labelled(60, 1))
-    given = "--dataset more=more.csv"
-    goal = "maximize accuracy s.t. churn.on(more) <= 0.9 and predicted_rate.ratio(sex) >= 0.1"
-    assert run(f"{SETS} {given} --baseline old --goal", goal).code in (0, 3, 4)
-    for side in ("churn.on(more)", "predicted_rate.ratio( sex )", 'churn.on("more")'):
-        done = run(f"frontier m.skops d.csv {given} --values 0.5 --vary", side)
-        assert done.code == 0, done.err
 
 
 # ---------------------------------------------------------------------- out of reach, stopped
@@ -405,12 +330,8 @@ def test_a_goal_out_of_reach_writes_no_model(run, here, train):
     done = run(f"{train} --goal", NOWHERE)
     assert done.code == 3, done.err
     assert done.out.startswith("No rule was found that meets the goal, so no model was written.")
-    if train == RAMP:
-        assert "No linear model was found that meets" in done.out
     assert "on_infeasible" not in done.out + done.err
-    found = run(f"{train} --json --goal", NOWHERE).json
-    assert found["status"] == "infeasible"
-    assert found["violation"] > 0
+    assert run(f"{train} --json --goal", NOWHERE).json["status"] == "infeasible"
     assert not (here / "m.skops").exists()
 
 
@@ -418,7 +339,6 @@ def test_too_few_predicted_positive(run, here):
     done = run(f"{TRAIN} --solver cross-entropy --set min-positives=440 --goal", GOAL)
     assert done.code == 3, done.err
     assert "predicts 440 rows positive, as --set min-positives asks" in done.out
-    assert not (here / "m.skops").exists()
 
 
 def test_a_limit_on_seconds_keeps_the_best_so_far(run, here, monkeypatch):
@@ -430,9 +350,6 @@ def test_a_limit_on_seconds_keeps_the_best_so_far(run, here, monkeypatch):
     done = run(f"{RAMP} --set max-seconds=1e-9 --goal", PLAIN)
     assert done.code in (0, 3, 4), done.err
     assert "note: stopped after 1e-09 seconds" in done.err
-    done = run(f"{RAMP} --set max-seconds=1e-9 --json --goal", NOWHERE)
-    assert (done.code, "is kept" in done.out + done.err) == (3, False)
-    assert "stopped after 1e-09 seconds" in " ".join([done.json["message"], *done.json["notes"]])
     ticks = itertools.count(0.0, 0.001)  # two hundred looks at the clock, on any machine
     clock = SimpleNamespace(perf_counter=ticks.__next__)
     monkeypatch.setattr("setpoint.search.limits.time", clock)
@@ -442,35 +359,10 @@ def test_a_limit_on_seconds_keeps_the_best_so_far(run, here, monkeypatch):
     assert load_model("m.skops").target == "y"
 
 
-def test_a_checkpoint_of_another_training(run, here, monkeypatch):
-    pytest.importorskip("safetensors")
-    checkpoint = "setpoint.penalty.selection.Checkpoint"
-    monkeypatch.setattr(f"{checkpoint}.due", True)
-    monkeypatch.setattr(f"{checkpoint}.remove", lambda self: None)
-    same = f"{TRAIN} --solver cross-entropy --set checkpoint=state --goal '{GOAL}'"
-    assert run(same).code in (0, 3, 4)
-    for more, what in (
-        ("--set min-positives=9", "--set min-positives was 20.0 and is 9.0"),
-        ("--set seed=3", "--set seed was 0 and is 3"),
-        ("--drop a", "the number of features was"),
-        ("--set validation-fraction=0.2", "the number of rows was 450 and is 360"),
-    ):
-        words = f"state is of another training: {what} "
-        assert run(f"{same} {more}").error.startswith(words)
-    assert run(same).code in (0, 3, 4)
-
-
 def test_a_missing_package_is_found_before_the_table_is_read(run, monkeypatch):
     pytest.importorskip("torch")
-    pytest.importorskip("safetensors")
-    real = packages.find_spec
-    for missing, more, words in (
-        ("torch", "--module mlp", "--module mlp needs torch: pip install 'setpoint[torch]'"),
-        ("safetensors", "--set checkpoint=c",
-         "--set checkpoint needs safetensors: pip install 'setpoint[torch]'"),
-    ):  # fmt: skip
-        with monkeypatch.context() as patch:
-            found = lambda name, gone=missing: None if name == gone else real(name)  # noqa: E731
-            patch.setattr(packages, "find_spec", found)
-            done = run(f"{TRAIN.replace('rare', 'none')} --solver ero {more} --goal", GOAL)
-            assert done.error == words
+    monkeypatch.setattr(packages, "find_spec", lambda name: None)
+    for more, words in (("--module mlp", "torch"), ("--set checkpoint=c", "safetensors")):
+        done = run(f"{TRAIN.replace('rare', 'none')} --solver ero {more} --goal", GOAL)
+        assert f"needs {words}" in done.error
+        assert done.error.endswith(": pip install 'setpoint[torch]'")

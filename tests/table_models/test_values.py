@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setpoint import InputError, compare
+from setpoint import InputError
 from setpoint.errors import GoalError
 from setpoint.tables import TableError
 from table_models.samples import DEFER, PAYING, PAYING_LATER, PROFIT, fit_table
@@ -115,18 +115,6 @@ def test_goals_that_differ_from_the_rule_in_deferring(paid, deferring):
     assert deferring.evaluate(PAYING_LATER, goal=worth).objective.value is not None
     with pytest.raises(GoalError, match="the rule defers rows, and 'maximize recall' does not say"):
         deferring.evaluate(PAYING_LATER, goal="maximize recall")
-
-
-def test_models_that_defer_are_not_compared(paid, deferring):
-    with pytest.raises(InputError, match="'B' defers rows to a person"):
-        compare(None, {"A": paid, "B": deferring}, PAYING_LATER)
-    assert compare(None, {"A": paid, "B": paid}, PAYING_LATER).pairs["B"].changes.changed == 0.0
-
-
-def test_a_frontier_is_of_rules_that_look_at_the_amount(paid):
-    found = paid.frontier(PAYING_LATER, values=[0.05, 0.1])
-    assert found.thresholds is None
-    assert found.values[0] < found.values[1]
 
 
 def test_a_line_is_for_one_score(paid, deferring):
