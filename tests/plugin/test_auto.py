@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -23,7 +23,7 @@ from setpoint import PlugInClassifier, SearchLimits, StoppedWarning, load_model,
 from setpoint.errors import InputError
 from setpoint.judging import ModelChoice, candidates_of
 from setpoint.report import GoalReport
-from setpoint.solvers import ModelResponse
+from setpoint.solvers import HoldOut, ModelResponse
 from thinning import over
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
@@ -180,12 +180,22 @@ def test_weights_reach_every_model():
     clf = PlugInClassifier(NOTED, GOAL, cv=3).fit(X, Y, sample_weight=weight)
     assert {n for _, _, n in FITS} == {400, 600}
     assert clf.goal_report_.counts.n_rows == 450
-    plain = PlugInClassifier(QUICK, GOAL).fit(X, Y)
-    ones = PlugInClassifier(QUICK, GOAL).fit(X, Y, sample_weight=np.ones(600))
-    assert plain.choice_ == ones.choice_
     in_pipeline = {"p": make_pipeline(StandardScaler(), NOTED["bayes"])}
     PlugInClassifier(in_pipeline, GOAL).fit(X, Y, sample_weight=weight)
     assert FITS[-1] == ("GaussianNB", 600, 600)
+
+
+@pytest.mark.usefixtures("routing")
+def test_splitters_by_groups_and_one_split_whose_model_stays():
+    clf = PlugInClassifier(QUICK, GOAL, cv=GroupKFold(3))
+    groups = np.arange(600) % 9
+    clf.fit(X, Y, groups=groups, sample_weight=np.ones(600))
+    assert clf.choice_.folds == 3
+    with pytest.raises(TypeError, match="height"):
+        clf.fit(X, Y, groups=groups, height=Y)
+    clf = PlugInClassifier(NOTED, GOAL, cv=HoldOut(0.4), random_state=0).fit(X, Y)
+    assert fits() == [1, 1, 1]
+    assert (clf.goal_report_.counts.n_rows, clf.choice_.folds) == (240, 1)
 
 
 def test_more_classes_hidden_groups_and_further_data_sets():
@@ -206,18 +216,18 @@ def test_more_classes_hidden_groups_and_further_data_sets():
     assert all(one.value is not None for one in clf.choice_.tried)
 
 
-def test_candidates_are_parameters():
-    given = PlugInClassifier(QUICK, GOAL)
-    assert given.get_params()["estimator"] is QUICK
-    assert list(clone(given).estimator) == list(QUICK)
-    assert hasattr(given, "predict_proba")
-    assert not hasattr(given, "decision_function")
-    for estimator, response, words in (
+@over(
+    "estimator, response, words",
+    [
         ("automatic", "model", "`estimator` is a classifier, 'auto' or a dict"),
         ("auto", ModelResponse(method="decision_function"), "compared by their probabilities"),
-    ):
-        with pytest.raises(InputError, match=words):
-            PlugInClassifier(estimator, GOAL, response=response).fit(X, Y)
+    ],
+)
+def test_candidates_are_named_and_have_probabilities(estimator, response, words):
+    assert hasattr(PlugInClassifier(QUICK, GOAL), "predict_proba")
+    assert not hasattr(PlugInClassifier(QUICK, GOAL), "decision_function")
+    with pytest.raises(InputError, match=words):
+        PlugInClassifier(estimator, GOAL, response=response).fit(X, Y)
 
 
 # --- The models of "auto"

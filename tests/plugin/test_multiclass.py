@@ -348,6 +348,8 @@ def test_adapt_to_unlabelled_rows():
     assert report.constraints[0].satisfied
     assert report.objective.value is None
     assert report.objective.posteriors is not None
+    with pytest.raises(GoalError, match="recall needs labels"):
+        plug("maximize accuracy subject to recall.min() >= 0.3").fit(X, y).adapt(new)
     share = pd.DataFrame(clf.decision_distribution(new)).groupby(new["g"]).mean()
     assert (share.loc["F"] - share.loc["M"]).abs().max() <= 0.1 + 1e-9
 

@@ -271,6 +271,14 @@ def test_rows_in_memory_and_tables_do_not_mix():
         evaluate("maximize f1", DUCKDB(frame), y_true="label", y_pred=frame["label"])
 
 
+def test_many_groups_are_refused_but_those_that_are_named():
+    frame = table(14, 12_000).assign(region=[f"r{i // 2}" for i in range(12_000)])
+    with pytest.raises(ValueError, match=r"6000 distinct values, at most 5000"):
+        solve("maximize f1 subject to recall.min(region) >= 0", POLARS(frame), **NAMES, **GROUPS)
+    named = "maximize f1 subject to predicted_rate.on(region='r7') <= 1"
+    assert solve(named, POLARS(frame), **NAMES, **GROUPS).report.satisfied
+
+
 # ---------------------------------------------------------------------- passes
 class Watched(ArraySource):
     """Calls a function before each pass; its sample represents nothing, so that there are two."""
