@@ -230,10 +230,6 @@ class Case:
     oracle: Best
 
     @property
-    def program(self):
-        return link(self.goal, self.soft.codebook).at(self.soft.marginals)
-
-    @property
     def is_exact(self):
         """Whether a rule can tell the strata apart, or posteriors refer to them."""
         return not self.soft.credit.of_classes or len(self.soft.codebook.strata) == len(

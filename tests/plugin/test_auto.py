@@ -7,12 +7,13 @@ from importlib.util import find_spec
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -20,11 +21,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from setpoint import PlugInClassifier, SearchLimits, StoppedWarning, load_model, save_model, solve
 from setpoint.errors import InputError
-from setpoint.judging import BOOSTING, ModelChoice, candidates_of
-from setpoint.judging.candidates import LIGHTGBM
+from setpoint.judging import ModelChoice, candidates_of
 from setpoint.report import GoalReport
-from setpoint.search import limits
-from setpoint.solvers import ModelResponse
+from setpoint.solvers import HoldOut, ModelResponse
 from thinning import over
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
@@ -33,16 +32,16 @@ RNG = np.random.default_rng(0)
 Y = (RNG.random(600) < 0.35).astype(int)
 X = RNG.normal(size=(600, 4)) + 0.9 * Y[:, None]
 FOLDS = StratifiedKFold(4, shuffle=True, random_state=0)
-FITS, SECONDS = [], {}
+FITS, BEFORE = [], {}
 
 
 def noted(base):
-    """A model that notes its fits, and may sleep in them by the clock of limits."""
+    """A model that notes its fits, and may do something before them."""
 
     class Noted(base):
         def fit(self, X, y, sample_weight=None):
             FITS.append((base.__name__, len(X), np.size(sample_weight)))
-            limits.time.sleep(SECONDS.get(base.__name__, 0.0))
+            BEFORE.get(base.__name__, int)()
             return super().fit(X, y, sample_weight=sample_weight)
 
     return Noted
@@ -67,7 +66,7 @@ HALVES = {
 @pytest.fixture(autouse=True)
 def _nothing_noted():
     FITS.clear()
-    SECONDS.clear()
+    BEFORE.clear()
 
 
 def fits():
@@ -141,7 +140,7 @@ def test_a_mean_that_is_chosen(tmp_path, named):
     assert isinstance(report.section("models"), ModelChoice)
 
 
-def test_order_and_processes_do_not_matter():
+def test_order_and_jobs_do_not_matter():
     fold, order = np.arange(600) % 5, np.random.default_rng(1).permutation(600)
 
     def splits(fold):
@@ -149,7 +148,8 @@ def test_order_and_processes_do_not_matter():
 
     first = PlugInClassifier(QUICK, GOAL, cv=splits(fold)).fit(X, Y)
     other = PlugInClassifier(QUICK, GOAL, cv=splits(fold[order])).fit(X[order], Y[order])
-    both = PlugInClassifier(QUICK, GOAL, cv=splits(fold), n_jobs=2).fit(X, Y)
+    with parallel_config("threading"):
+        both = PlugInClassifier(QUICK, GOAL, cv=splits(fold), n_jobs=2).fit(X, Y)
     assert first.choice_ == both.choice_
     assert first.choice_.chosen == other.choice_.chosen
     values = [[one.value for one in c.choice_.tried] for c in (first, other)]
@@ -158,13 +158,13 @@ def test_order_and_processes_do_not_matter():
 
 def test_time_that_is_too_short(clock):
     two = {name: NOTED[name] for name in ("bayes", "logistic")}
-    SECONDS["GaussianNB"] = 0.02
+    BEFORE["GaussianNB"] = lambda: clock.sleep(0.02)
     with pytest.warns(StoppedWarning, match="simplest model alone was judged of 2 within 0.01"):
         clf = PlugInClassifier(two, GOAL, limits=SearchLimits(seconds=0.01)).fit(X, Y)
     assert clf.choice_.chosen == "bayes"
     assert "within 0.01 seconds" in clf.goal_report_.search.why
     assert "within 0.01 seconds" in str(clf.goal_report_)
-    SECONDS.update(GaussianNB=0.0, LogisticRegression=0.2)
+    BEFORE.update(GaussianNB=int, LogisticRegression=lambda: clock.sleep(0.2))
     with pytest.warns(StoppedWarning, match="judged of 2 within 0.3 seconds"):
         clf = PlugInClassifier(two, GOAL, limits=SearchLimits(seconds=0.3)).fit(X, Y)
     assert [(one.name, one.folds) for one in clf.choice_.tried] == [("bayes", 5), ("logistic", 2)]
@@ -180,12 +180,22 @@ def test_weights_reach_every_model():
     clf = PlugInClassifier(NOTED, GOAL, cv=3).fit(X, Y, sample_weight=weight)
     assert {n for _, _, n in FITS} == {400, 600}
     assert clf.goal_report_.counts.n_rows == 450
-    plain = PlugInClassifier(QUICK, GOAL).fit(X, Y)
-    ones = PlugInClassifier(QUICK, GOAL).fit(X, Y, sample_weight=np.ones(600))
-    assert plain.choice_ == ones.choice_
     in_pipeline = {"p": make_pipeline(StandardScaler(), NOTED["bayes"])}
     PlugInClassifier(in_pipeline, GOAL).fit(X, Y, sample_weight=weight)
     assert FITS[-1] == ("GaussianNB", 600, 600)
+
+
+@pytest.mark.usefixtures("routing")
+def test_splitters_by_groups_and_one_split_whose_model_stays():
+    clf = PlugInClassifier(QUICK, GOAL, cv=GroupKFold(3))
+    groups = np.arange(600) % 9
+    clf.fit(X, Y, groups=groups, sample_weight=np.ones(600))
+    assert clf.choice_.folds == 3
+    with pytest.raises(TypeError, match="height"):
+        clf.fit(X, Y, groups=groups, height=Y)
+    clf = PlugInClassifier(NOTED, GOAL, cv=HoldOut(0.4), random_state=0).fit(X, Y)
+    assert fits() == [1, 1, 1]
+    assert (clf.goal_report_.counts.n_rows, clf.choice_.folds) == (240, 1)
 
 
 def test_more_classes_hidden_groups_and_further_data_sets():
@@ -206,18 +216,18 @@ def test_more_classes_hidden_groups_and_further_data_sets():
     assert all(one.value is not None for one in clf.choice_.tried)
 
 
-def test_candidates_are_parameters():
-    given = PlugInClassifier(QUICK, GOAL)
-    assert given.get_params()["estimator"] is QUICK
-    assert list(clone(given).estimator) == list(QUICK)
-    assert hasattr(given, "predict_proba")
-    assert not hasattr(given, "decision_function")
-    for estimator, response, words in (
+@over(
+    "estimator, response, words",
+    [
         ("automatic", "model", "`estimator` is a classifier, 'auto' or a dict"),
         ("auto", ModelResponse(method="decision_function"), "compared by their probabilities"),
-    ):
-        with pytest.raises(InputError, match=words):
-            PlugInClassifier(estimator, GOAL, response=response).fit(X, Y)
+    ],
+)
+def test_candidates_are_named_and_have_probabilities(estimator, response, words):
+    assert hasattr(PlugInClassifier(QUICK, GOAL), "predict_proba")
+    assert not hasattr(PlugInClassifier(QUICK, GOAL), "decision_function")
+    with pytest.raises(InputError, match=words):
+        PlugInClassifier(estimator, GOAL, response=response).fit(X, Y)
 
 
 # --- The models of "auto"
@@ -242,9 +252,9 @@ def test_frames_with_text_categories_and_gaps(package, tmp_path):
         polars = pytest.importorskip("polars")
         frame, new = polars.from_pandas(frame), polars.from_pandas(new)
     clf = PlugInClassifier("auto", GOAL, random_state=0, cv=3).fit(frame, y)
-    kinds = LIGHTGBM if find_spec("lightgbm") else BOOSTING
     names = [one.name for one in clf.choice_.tried]
-    assert names[:3] == ["logistic", *(kind.name for kind in kinds)]
+    assert names[:3] == [one.name for one in candidates_of("auto", frame, 0)[0]]
+    assert names[0] == "logistic"
     assert clf.predict(new).shape == (20,)
     assert clf.evaluate(frame, y).objective.value > 0.5
     again = clone(clf).fit(frame, y)
@@ -256,12 +266,11 @@ def test_frames_with_text_categories_and_gaps(package, tmp_path):
         np.testing.assert_array_equal(loaded.predict(new), clf.predict(new))
 
 
-@pytest.mark.parametrize("kinds", [BOOSTING, LIGHTGBM])
-def test_few_rounds_are_the_first_of_many(kinds, monkeypatch):
-    if kinds is LIGHTGBM:
-        pytest.importorskip("lightgbm")
-    monkeypatch.setattr("setpoint.judging.candidates.LIGHTGBM", kinds)
-    monkeypatch.setattr("setpoint.judging.candidates.find_spec", lambda _: True)
+@pytest.mark.parametrize("package", [None, "lightgbm"])
+def test_few_rounds_are_the_first_of_many(package, monkeypatch):
+    if package:
+        pytest.importorskip(package)
+    monkeypatch.setattr("setpoint.judging.candidates.find_spec", lambda _: package)
     frame, y = frame_of(300)
     clf = PlugInClassifier("auto", "maximize f1", cv=FOLDS, random_state=0)
     found = {one.name: one.value for one in clf.fit(frame, y).choice_.tried}

@@ -67,7 +67,7 @@ def test_a_column_reaches_the_metric():
 
 @over("goal", ["minimize error_rate", F1, REVENUE])
 def test_groups_get_cut_offs_of_their_own(goal):
-    s, y, X = scored()
+    s, y, X = scored(160)
     columns = X[["region", "amount"]]
     found = solve(goal, s, y, sensitive_features=columns, decide_on="region", solver="post-shift")
     assert isinstance(found.rule, PerSegment)
@@ -94,6 +94,15 @@ def test_a_ranking_metric_leaves_the_cut_off_where_it_is_plain(shift, cut):
     assert any("does not depend" in w for w in found.report.warnings)
 
 
+def test_metrics_of_scores_get_them_minus_the_cut_off():
+    s, y, _ = scored(160)
+
+    def above(y_true, scores):
+        return f1_score(y_true, scores >= 0)
+
+    assert solve(BlackBox(above), s, y).rule == solve(F1, s, y).rule
+
+
 def counted(calls, when=None):
     """F1 that counts its calls, and is interrupted at one."""
 
@@ -108,13 +117,13 @@ def counted(calls, when=None):
 
 @over("why", ["Ctrl-C", "seconds", "evaluations"])
 def test_what_was_measured_before_an_end_is_kept(why, monkeypatch):
-    s, y, _ = scored()
+    s, y, _ = scored(160)
     calls, limits = [], None
     if why == "seconds":
         now = iter(range(10**6))  # a look at the clock is a second
         fake = SimpleNamespace(perf_counter=lambda: float(next(now)))
         monkeypatch.setattr("setpoint.search.limits.time", fake)
-        limits = SearchLimits(seconds=60.0)
+        limits = SearchLimits(seconds=40.0)
     if why == "evaluations":
         found = solve(counted(calls), s, y, limits=SearchLimits(evaluations=50))
         assert found.report.search.calls == len(calls) == 50
@@ -122,7 +131,7 @@ def test_what_was_measured_before_an_end_is_kept(why, monkeypatch):
         with pytest.warns(StoppedWarning, match="the best found so far is kept"):
             found = solve(counted(calls, 40 if why == "Ctrl-C" else None), s, y, limits=limits)
         assert any("the best found so far is kept" in note for note in found.report.warnings)
-        assert len(calls) < 200
+        assert len(calls) < 100
     # Spread over all cut-offs, a few of them come near.
     best = solve(F1, s, y).report.objective.value
     assert found.report.objective.value >= best - 0.05
@@ -173,10 +182,8 @@ LEARNER = ColumnGeneration(oracle=LOGISTIC)
 @over(
     ("goal", "options", "error", "message"),
     [
-        *(
-            (F1, {"solver": solver}, ValueError, "needs a formula")
-            for solver in ("exact", "column-generation", "argmax", LEARNER)
-        ),
+        (F1, {"solver": "exact"}, ValueError, "needs a formula"),
+        (F1, {"solver": LEARNER}, ValueError, "needs a formula"),
         (
             "maximize recall s.t. precision >= 0.5",
             {"solver": "post-shift"},

@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from setpoint.counts import Evidence
@@ -118,7 +117,7 @@ PROBLEMS = [
 ]
 
 
-@over("seed", range(2))
+@over("seed", range(4), every=4)
 @over("goal, objective, constraints", PROBLEMS)
 def test_an_exact_learner_reaches_the_optimum(goal, objective, constraints, seed):
     """The groups are hidden from the learner: two strata an x."""
@@ -158,15 +157,6 @@ def test_rows_that_are_counted_may_be_others():
     mixed = best_of(*space_of(RATE, held, train=train), held.X)
     best = exact(held, lambda c: c.accuracy, lambda c: [c.rates[1] <= 0.2])
     assert 0.5 < mixed.value <= best + 1e-6
-
-
-def test_a_learner_that_is_not_exact():
-    """Whatever it finds is feasible and no worse than constants, and what is deployed."""
-    r, scaled = rows_of(2), make_pipeline(StandardScaler(), LogisticRegression())
-    goal = "maximize min_recall subject to recall(label=1).difference(g) <= 0.05"
-    space, program = space_of(goal, r, scaled, limits=Limits(20))
-    assert best_of(space, program, r.X, 1e-4).value > 1 / 3
-    assert space.limits.calls <= 20
 
 
 def test_any_kind_of_table():

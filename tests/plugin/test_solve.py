@@ -248,15 +248,11 @@ ROWS = {
     "infinite": (np.where(np.arange(N) == 7, np.inf, 0.5), S.y,
                  "`scores` holds 1 NaN or infinite values, the first in row 7; scores are finite"),
     "text": (S.g, S.y, "`scores` holds values of type str; scores are numbers"),
-    "nothing": (None, S.y, "`scores` holds values of type NoneType"),
     "shape": (np.zeros((N, 3)), S.y,
               "`scores` has shape (400, 3); allowed are (N,) and posteriors (N, 2), one column"),
-    "length": (S.scores[1:], S.y, "`y` has 400 rows, 399 are expected"),
     "merged by float64": (2**62 + np.argsort(np.argsort(S.scores)), S.y,
                           "`scores` holds integers beyond 2**53"),
-    "one class": (S.scores, S.y * 0, "`y` holds one class only, 0; at least two"),
     "three classes": (S.scores, np.arange(N) % 3, "3 classes need posteriors"),
-    "fractions": (S.scores, S.scores, "Unknown label type: continuous."),
 }  # fmt: skip
 
 
