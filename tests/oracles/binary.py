@@ -17,20 +17,11 @@ import numpy as np
 
 INF = float("inf")
 SATISFIED = 1e-9
-_HIGHS = {
-    "solver": cp.HIGHS,
-    "primal_feasibility_tolerance": 1e-10,
-    "dual_feasibility_tolerance": 1e-10,
-}
-_CLARABEL = {
-    "solver": cp.CLARABEL,
-    "tol_gap_abs": 1e-11,
-    "tol_gap_rel": 1e-11,
-    "tol_feas": 1e-11,
-    "reduced_tol_gap_abs": 1e-8,
-    "reduced_tol_gap_rel": 1e-8,
-    "reduced_tol_feas": 1e-9,
-}
+_NEAR = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-11)
+_REDUCED = {"reduced_tol_gap_abs": 1e-8, "reduced_tol_gap_rel": 1e-8, "reduced_tol_feas": 1e-9}
+_HIGHS = {f"{kind}_feasibility_tolerance": 1e-10 for kind in ("primal", "dual")}
+_HIGHS |= {"solver": cp.HIGHS}
+_CLARABEL = {"solver": cp.CLARABEL, **_NEAR, **_REDUCED}
 _SCS = {"solver": cp.SCS, "eps": 1e-9, "max_iters": 100_000}
 _SOLVERS = (_HIGHS, _CLARABEL, {"solver": cp.CLARABEL}, _SCS)
 
@@ -242,9 +233,8 @@ class Rows:
         return Ratio(self.share(1, True, where), self.rate(where))
 
     def npv(self, where):
-        return Ratio(
-            self.share(0, False, where), self.share(0, False, where) + self.share(1, False, where)
-        )
+        right = self.share(0, False, where)
+        return Ratio(right, right + self.share(1, False, where))
 
     def fbeta(self, where, beta=1.0):
         b = beta * beta
@@ -262,22 +252,13 @@ class Rows:
         a = self._rate(np.where(self.deployed == 0, 1.0, -1.0), where)
         return Lin(a, float(self._rate(1.0 * (self.deployed == 1), where).sum()))
 
-    def wins(self, where):
-        return self._changed(where, 1)
-
-    def losses(self, where):
-        return self._changed(where, 0)
-
-    def _changed(self, where, to):
+    def changed(self, where, to):
         """The share of rows whose decision changes, and then is right (1) or wrong (0)."""
         both = where & (self.true >= 0)
         scale = (self.weight * both).sum()
         up = self.weight * (both & (self.deployed == 0) & (self.true == to)) / scale
         down = self.weight * (both & (self.deployed == 1) & (self.true == 1 - to)) / scale
         return Lin(up - down, float(down.sum()))
-
-    def mcc(self, where):
-        return Mcc(self, where)
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,11 +368,8 @@ class Oracle:
         """Whether some mixture meets the bounds, moved outwards."""
         model = self._model()
         model.slack = cp.Variable()
-        rows = (
-            [model.slack >= -1.0]
-            + self._rows(model, moved)
-            + [r for x in extra for r in x.rows(model)]
-        )
+        rows = [model.slack >= -1.0, *self._rows(model, moved)]
+        rows += [r for x in extra for r in x.rows(model)]
         linear = [r for r in rows if r.is_dcp() and all(a.is_affine() for a in r.args)]
         if len(linear) < len(rows) and self._solve(cp.Maximize(0 * model.slack), linear) == -INF:
             return False

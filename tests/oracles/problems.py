@@ -42,36 +42,30 @@ def rows_of(rng, n, n_groups, weights):
     scores = np.round(rng.normal(size=n) + 0.8 * true, digits)
     group = rng.integers(0, n_groups, n)
     deployed = np.where(rng.random(n) < 0.7, true, 1 - true)
-    if weights == "unit":
-        weight = np.ones(n)
-    elif weights == "tiny":
-        weight = np.where(rng.random(n) < 0.5, 1e-6, 1.0)
-    elif weights == "huge":
-        weight = np.where(rng.random(n) < 0.3, 1e6, 1.0)
-    elif weights == "integer":
-        weight = rng.integers(1, 5, n).astype(float)
-    else:
-        weight = rng.lognormal(size=n)
+    weight = {
+        "unit": lambda: np.ones(n),
+        "tiny": lambda: np.where(rng.random(n) < 0.5, 1e-6, 1.0),
+        "huge": lambda: np.where(rng.random(n) < 0.3, 1e6, 1.0),
+        "integer": lambda: rng.integers(1, 5, n).astype(float),
+        "real": lambda: rng.lognormal(size=n),
+    }[weights]()
     return scores, true, weight, group, deployed
 
 
 def evidence_of(goal, parts, decide_on, unit):
     """Evidence and the oracle's rows; `parts` maps a data set to its arrays."""
-    pieces = []
-    for name, (scores, true, weight, group, deployed) in parts.items():
-        pieces.append(
-            Evidence.from_arrays(
-                (0, 1),
-                scores,
-                None if true[0] < 0 else true,
-                needs=goal.needs,
-                dataset=None if name == "X" else name,
-                weight=None if unit else weight,
-                columns={"g": GROUPS[group]},
-                baseline=deployed,
-                decide_on=decide_on,
-            )
+    pieces = [
+        Evidence.from_arrays(
+            *((0, 1), scores, None if true[0] < 0 else true),
+            needs=goal.needs,
+            dataset=None if name == "X" else name,
+            weight=None if unit else weight,
+            columns={"g": GROUPS[group]},
+            baseline=deployed,
+            decide_on=decide_on,
         )
+        for name, (scores, true, weight, group, deployed) in parts.items()
+    ]
     evidence = Evidence.concat(pieces)
     joined = [np.concatenate(x) for x in zip(*parts.values(), strict=True)]
     part = np.concatenate([np.full(len(a[0]), name, object) for name, a in parts.items()])
@@ -126,7 +120,7 @@ def objectives(r: Rows, groups):
             (1.0, "f1.mean(g)", over("mean", r.fbeta)),
             (1.0, "recall + precision", Many("sum", (r.recall(X), r.precision(X)))),
         ],
-        "general": [(1.0, "mcc", r.mcc(X))],
+        "general": [(1.0, "mcc", Mcc(r, X))],
     }
 
 
@@ -184,10 +178,10 @@ def limits(r: Rows, rng, groups, parts):
         floor("f1", r.fbeta(X), 0.2, 0.8),
         cap("f1", r.fbeta(X), 0.3, 0.8),
         cap("precision", r.precision(X), 0.3, 0.9),
-        floor("win_loss_ratio", Ratio(r.wins(X), r.losses(X), infinite=True), 0.3, 2.0),
+        floor("win_loss_ratio", Ratio(r.changed(X, 1), r.changed(X, 0), infinite=True), 0.3, 2.0),
         floor("f1.min(g)", over("min", r.fbeta), 0.1, 0.6),
         floor("recall - recall.baseline()", r.recall(X) - today, -0.2, 0.1),
-        floor("mcc", r.mcc(X), 0.05, 0.5),
+        floor("mcc", Mcc(r, X), 0.05, 0.5),
         cap("precision.difference(g)", over("spread", r.precision), 0.05, 0.5),
     ]
     if len(groups) > 1:
@@ -318,6 +312,6 @@ def _complete(parts, n_groups, twist):
     _, true, _, group, _ = parts["X"]
     if twist in ("one row a group", "one class"):
         whole = len(set(true)) == 2 and len(set(group)) == n_groups
-        return whole and ("checked" not in parts or 1 in parts["checked"][1])
-    whole = all(len(set(true[group == g])) == 2 for g in range(n_groups))
+    else:
+        whole = all(len(set(true[group == g])) == 2 for g in range(n_groups))
     return whole and ("checked" not in parts or 1 in parts["checked"][1])

@@ -27,8 +27,6 @@ def bind(text, schema=BINARY_DATA):
         ("recall.on(country=XX)", r"has no value 'XX' \(known: 'IN'\)"),
         ("recall.on(sex=f)", r"has no value 'f' \(known: 'F', 'M', 'X'\)"),
         ("recall(label=Yes)", r"unknown label 'Yes' \(did you mean 'yes'\?\)"),
-        ("recall(label=1)", r"unknown label 1 \(known: 'no', 'yes'\)"),
-        ("micro_f1(neg)", r"unknown label 'neg'"),
         ("cost({(no, maybe): 1})", r"unknown label 'maybe'"),
         ("confusion_rate(no, maybe)", r"unknown label 'maybe'"),
         ("prior_divergence({no: 0.5, maybe: 0.5})", r"unknown label 'maybe'"),
@@ -36,7 +34,6 @@ def bind(text, schema=BINARY_DATA):
         ("recall.on(zzz)", r"unknown data set 'zzz' \(known: 'audit', 'unlabelled'\)"),
         ("recall.on(nowhere).mean(sex)", r"unknown data set 'nowhere'"),
         ("recall.on(unlabelled)", r"needs labels, and the rows of data set 'unlabelled' have none"),
-        ("f1.on(unlabelled)", r"needs labels"),
         ("prior.on(unlabelled)", r"needs labels"),
         ("recall.on(sex=F).mean(sex)", r"column 'sex' is already fixed by .on"),
         ("recall.mean(sex).max(sex)", r"column 'sex' is already fixed by .on"),
@@ -52,7 +49,6 @@ def bind(text, schema=BINARY_DATA):
         ("recall subject to precision >= -0.1", r"which is \[0, 1\]$"),
         ("recall subject to recall.difference(sex) <= 1.01", r"outside the range"),
         ("recall subject to mcc >= -2", r"\[-1, 1\]"),
-        ("recall subject to prior >= 0.99", r"outside the range of prior"),
         ("recall subject to tp + fn >= 0.99", r"outside the range"),
         ("recall subject to recall >= precision + 1.5", r"the left side minus the right one"),
         ("recall subject to win_loss_ratio >= -1", r"\[0, inf\]"),
@@ -72,8 +68,6 @@ def test_errors_of_names_and_bounds(text, message):
         ("accuracy subject to f1 >= 0.5", r"is a metric of one class"),
         ("recall.baseline().mean()", r"needs the deployed model's predictions: give `baseline`"),
         ("churn", r"give `baseline`"),
-        ("win_loss_ratio", r"give `baseline`"),
-        ("recall(label=A)", r"unknown label 'A' \(known: 'a', 'b', 'c', 'd', 'e'\)"),
     ],
 )
 def test_errors_of_several_classes(text, message):

@@ -43,7 +43,7 @@ def test_every_whole_point_is_inside(expression, grouped):
     rows, program, totals = rows_of(expression, grouped)
     rng = np.random.default_rng(len(expression))
     corners = [np.sort(rng.integers(0, totals + 1, (2, len(totals))), axis=0) for _ in range(40)]
-    corners += [np.array([totals * 0, totals])]
+    corners += [np.array([totals * 0, totals]), np.array([totals // 2, totals // 2])]
     low, high = (np.array([c[i] for c in corners], float).T for i in (0, 1))
     least, most = range_over_boxes(rows, program.objective, low, high)
     assert least.shape == most.shape == (len(corners),)
@@ -55,6 +55,8 @@ def test_every_whole_point_is_inside(expression, grouped):
         values = values[~np.isnan(values)]
         assert least[k] <= values.min() + 1e-12
         assert values.max() - 1e-12 <= most[k]
+        if len(points) == 1 and not grouped:
+            assert (least[k], most[k]) == pytest.approx((values[0], values[0]), abs=1e-9)
 
 
 @over("expression", ["recall", "precision", "f1", "jaccard", "fn + 3 * fp"])
@@ -65,12 +67,3 @@ def test_ratios_and_affine_functions_have_tight_ranges(expression):
     values = np.asarray(program.value(rows.rates(points)))
     least, most = range_over_boxes(rows, program.objective, low, high)
     assert (least[0], most[0]) == pytest.approx((values.min(), values.max()), abs=1e-9)
-
-
-@over("expression", GOALS)
-def test_a_point_is_itself(expression):
-    rows, program, _ = rows_of(expression, False)
-    point = np.array([[2.0], [3.0]])
-    least, most = range_over_boxes(rows, program.objective, point, point)
-    value = float(program.value(rows.rates(point.T))[0])
-    assert (least[0], most[0]) == pytest.approx((value, value), abs=1e-9)

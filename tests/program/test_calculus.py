@@ -43,29 +43,20 @@ METRICS = [
 ]
 OTHERS = [
     'prior_divergence({"a": 0.2, "b": 0.2, "c": 0.2, "d": 0.2, "e": 0.2})',
-    'recall.difference("sex").max()',
-    'recall(label="a").ratio("sex")',
-    "predicted_rate.deviation(sex).max()",
-    'precision(label="a").difference("sex")',
-    'f1(label="a").mean("sex", "country")',
-    "recall.quadratic_mean()",
-    "recall.geometric_mean(sex).min()",
-    "abs(predicted_rate - prior).max()",
+    'recall.difference("sex").max()', 'recall(label="a").ratio("sex")',
+    "predicted_rate.deviation(sex).max()", 'precision(label="a").difference("sex")',
+    'f1(label="a").mean("sex", "country")', "recall.quadratic_mean()",
+    "recall.geometric_mean(sex).min()", "abs(predicted_rate - prior).max()",
     'log(recall(label="b")) + sqrt(precision(label="a"))',
-    'sqrt(recall(label="a") * recall(label="b"))',
-    'recall(label="a") / precision(label="b")',
-    '1 / precision(label="b")',
-    '(accuracy - 0.5) / (predicted_rate(label="a") + 0.1)',
+    'sqrt(recall(label="a") * recall(label="b"))', 'recall(label="a") / precision(label="b")',
+    '1 / precision(label="b")', '(accuracy - 0.5) / (predicted_rate(label="a") + 0.1)',
     "maximum(g_mean, macro_f1) - minimum(accuracy, h_mean)",
     "accuracy.on(country=IN) * (1 - churn)",
-    'recall(label="a") - recall(label="a").baseline()',
-    "recall.baseline().min()",
+    'recall(label="a") - recall(label="a").baseline()', "recall.baseline().min()",
     'precision(label="a") + f1(label="a") + 3 * precision(label="a")',
-    '0.5 - jaccard(label="c")',
-    "win_loss_ratio.mean(sex)",
-    'abs(precision(label="a") - 0.5)',
+    '0.5 - jaccard(label="c")', "win_loss_ratio.mean(sex)", 'abs(precision(label="a") - 0.5)',
     'log(prior(label="a") / predicted_rate(label="a"))',
-]
+]  # fmt: skip
 ALL = METRICS + OTHERS
 
 
@@ -228,53 +219,42 @@ def test_ranges_hold_everywhere(text, data):
             assert node.low - 1e-9 <= value <= node.high + 1e-9, node.shape_name
 
 
-@over(
-    ("text", "shape"),
-    [
-        ("recall", "affine"),
-        ("recall + 2 * specificity - 1", "affine"),
-        ("precision", "fractional"),
-        ("1 - precision", "fractional"),
-        ("0.5 / precision", "fractional"),
-        ("f1", "fractional"),
-        ("recall / (recall + 2 * false_positive_rate)", "fractional"),
-        ("precision / f1", "general"),
-        ("tp / predicted_rate - fp / predicted_rate", "fractional"),
-        ("win_loss_ratio", "fractional"),
-        ("wins / losses", "fractional"),
-        ("win_change_ratio / (losses / churn)", "fractional"),
-        ("g_mean", "concave"),
-        ("h_mean", "concave"),
-        ("q_mean", "concave"),
-        ("1 - g_mean", "convex"),
-        ("min_recall", "concave"),
-        ("recall.max()", "convex"),
-        ("abs(predicted_rate - prior)", "convex"),
-        ("recall.difference(sex)", "convex"),
-        ("recall.ratio(sex)", "quasiconcave"),
-        ("-recall.ratio(sex)", "quasiconvex"),
-        ("precision.min()", "quasiconcave"),
-        ("precision.max(sex)", "quasiconvex"),
-        ("sqrt(recall)", "concave"),
-        ("sqrt(recall * specificity)", "concave"),
-        ("sqrt(recall * precision)", "general"),
-        ("sqrt(precision)", "quasiconcave"),
-        ("log(recall) + g_mean", "concave"),
-        ("prior_divergence", "convex"),
-        ("abs(precision - 0.5)", "quasiconvex"),
-        ("macro_f1", "sum of ratios"),
-        ("recall + precision", "sum of ratios"),
-        ("f1.mean(sex)", "sum of ratios"),
-        ("recall * precision", "general"),
-        ("mcc", "general"),
-        ("precision.difference(sex)", "general"),
-        ("recall.max() - recall.min()", "convex"),
-        ("recall.min() - recall.max()", "concave"),
-        ("prior", "affine"),
-        ("recall - recall.baseline()", "affine"),
-        ("abs(recall)", "affine"),
+SHAPE_OF = {
+    "affine": [
+        "recall", "recall + 2 * specificity - 1", "prior", "recall - recall.baseline()",
+        "abs(recall)",
     ],
-)
+    "fractional": [
+        "precision", "1 - precision", "0.5 / precision", "f1",
+        "recall / (recall + 2 * false_positive_rate)",
+        "tp / predicted_rate - fp / predicted_rate", "win_loss_ratio", "wins / losses",
+        "win_change_ratio / (losses / churn)",
+    ],
+    "general": [
+        "precision / f1", "sqrt(recall * precision)", "recall * precision", "mcc",
+        "precision.difference(sex)",
+    ],
+    "concave": [
+        "g_mean", "h_mean", "q_mean", "min_recall", "sqrt(recall)",
+        "sqrt(recall * specificity)", "log(recall) + g_mean", "recall.min() - recall.max()",
+    ],
+    "convex": [
+        "1 - g_mean", "recall.max()", "abs(predicted_rate - prior)", "recall.difference(sex)",
+        "prior_divergence", "recall.max() - recall.min()",
+    ],
+    "quasiconcave": [
+        "recall.ratio(sex)", "precision.min()", "sqrt(precision)",
+    ],
+    "quasiconvex": [
+        "-recall.ratio(sex)", "precision.max(sex)", "abs(precision - 0.5)",
+    ],
+    "sum of ratios": [
+        "macro_f1", "recall + precision", "f1.mean(sex)",
+    ],
+}  # fmt: skip
+
+
+@over(("shape", "text"), [(shape, text) for shape, texts in SHAPE_OF.items() for text in texts])
 def test_shape_names(text, shape):
     schema, _ = grouped(BINARY, 0, baseline=True)
     assert program_of(maximize(objective(text)), schema).objective.shape_name == shape

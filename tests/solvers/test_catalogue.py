@@ -33,7 +33,6 @@ from setpoint.solvers import (
     ModelResponse,
     SurrogateWeights,
     solver_of,
-    solvers_of,
     takes,
 )
 from thinning import over
@@ -80,27 +79,21 @@ def test_every_solver_is_a_value(name):
         solver.with_params(strange=1)
     for other in set(FAMILIES) - {solver.family}:
         taken = f"got '{name}', which {FAMILIES[solver.family]} takes"
-        with pytest.raises(ValueError, match=taken):
+        with pytest.raises(ValueError, match=taken):  # no name is in two families
             solver_of(name, other)
 
 
 @over("name", SOLVERS)
-def test_a_solver_takes_its_limits_and_no_others(name):
-    value = SOLVERS[name]()
+@over(("limit", "given"), EVERY_LIMIT.items())
+def test_a_solver_takes_its_limits_and_no_others(name, limit, given):
+    value, limits = SOLVERS[name](), SearchLimits(**{limit: given})
     assert value.limited(None) == SearchLimits()
-    assert "seconds" in value.limits
-    for limit, given in EVERY_LIMIT.items():
-        limits = SearchLimits(**{limit: given})
-        if limit in value.limits:
-            assert value.limited(limits) is limits
-            continue
-        said = rf"^`limits`: `solver='{name}'` takes {', '.join(value.limits)}, got {limit}="
-        with pytest.raises(ValueError, match=said):
-            value.limited(limits)
-
-
-def test_no_name_is_in_two_families():
-    assert sorted(name for family in FAMILIES for name in solvers_of(family)) == sorted(SOLVERS)
+    if limit in {"seconds", *value.limits}:
+        assert value.limited(limits) is limits
+        return
+    said = rf"^`limits`: `solver='{name}'` takes {', '.join(value.limits)}, got {limit}="
+    with pytest.raises(ValueError, match=said):
+        value.limited(limits)
 
 
 def test_a_name_and_a_value_are_the_same_to_scikit_learn():
@@ -216,11 +209,6 @@ def test_set_params_reaches_into_values(start, given, name, value):
     assert {k: str(v) for k, v in again.items()} == {k: str(v) for k, v in params.items()}
 
 
-def test_set_params_reaches_into_every_family():
-    trained = AdaptiveSurrogateClassifier("f1").set_params(training__C=0.1)
-    assert trained.training == FirstModel(C=0.1)
-
-
 @over(
     ("start", "given", "message"),
     [
@@ -258,6 +246,8 @@ def test_set_params_reaches_into_a_solvers_estimator():
     clf = plug_in(solver=ColumnGeneration(oracle=oracle))
     assert clf.get_params()["solver__oracle__C"] == 3.0
     assert clone(clf).set_params(solver__oracle__C=0.5).solver.oracle.C == 0.5
+    trained = AdaptiveSurrogateClassifier("f1").set_params(training__C=0.1)
+    assert trained.training == FirstModel(C=0.1)
     assert oracle.C == 3.0  # solvers are values, and copies of a classifier share them
     both = {"solver__oracle__C": 0.5, "solver__oracle": LogisticRegression(max_iter=7)}
     found = clf.set_params(**both).solver.oracle

@@ -204,6 +204,7 @@ PRECISE = "maximize recall subject to precision.difference(g) <= 0.05 and precis
         (3000, FAIR.format(0.05, 0.1), 4),
         (4000, ODDS, 2),
         (4000, ODDS, 16),
+        (7800, "maximize accuracy subject to predicted_rate.difference(g) <= 0.02", 26),
         (3000, PRECISE, 3),
     ],
 )

@@ -224,13 +224,6 @@ def test_draw_is_the_best_of_a_linear_program_over_all_pairs(seed):
     assert solution.report.certificate.gap <= 1e-6
 
 
-def test_rows_between_the_two_cut_offs_are_deferred():
-    y, s = np.array([0, 0, 1, 0, 1, 1]), np.arange(6.0)
-    solution = solve("minimize deferral_rate subject to accuracy.decided >= 1", s, y)
-    np.testing.assert_array_equal(solution.rule.decide(s), [0, 0, 2, 2, 1, 1])
-    assert solution.report.objective.value == pytest.approx(2 / 6)
-
-
 def scored(n=400):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, n)

@@ -193,21 +193,31 @@ def test_the_constraint_may_be_named_in_many_ways():
     assert added.values == pytest.approx(found[0].values)
 
 
+PRECISE = "maximize recall subject to precision >= 0.5"
+IN_BETWEEN = "maximize recall subject to 0.5 <= precision <= 0.9"
+NEVER = f"{PRECISE} and false_positive_rate <= 0 and recall >= 0.9"
+
+
 @over(
-    ("vary", "error", "message"),
+    ("goal", "vary", "error", "message"),
     [
-        (None, GoalError, "the goal has 2; pass `vary`, one of '.*' or '"),
-        (2, GoalError, "a number from 0 to 1, got 2"),
-        ("recal", GoalError, "the left side of no constraint"),
-        ("precision subject to f1 >= 0.2", GoalError, "'subject to' appears twice"),
-        ("0.2 <= precision <= 0.3", GoalError, "one constraint, got 2"),
-        (True, TypeError, "`vary` is a constraint"),
-        (2.0, TypeError, "`vary` is a constraint"),
+        (None, None, GoalError, "the goal has 2; pass `vary`, one of '.*' or '"),
+        (None, 2, GoalError, "a number from 0 to 1, got 2"),
+        (None, "recal", GoalError, "the left side of no constraint"),
+        (None, "precision subject to f1 >= 0.2", GoalError, "'subject to' appears twice"),
+        (None, "0.2 <= precision <= 0.3", GoalError, "one constraint, got 2"),
+        (None, True, TypeError, "`vary` is a constraint"),
+        (None, 2.0, TypeError, "`vary` is a constraint"),
+        (IN_BETWEEN, "precision", GoalError, "left side of several constraints"),
+        (IN_BETWEEN, "precision >= 0.6", GoalError, r"a second bound beside 'precision >= 0\.5'"),
+        (NEVER, "precision", InfeasibleError, "no rule meets the other constraints either"),
     ],
 )
-def test_unclear_constraints_are_refused(vary, error, message):
+@over("randomized", [False, True])
+def test_unclear_constraints_are_refused(goal, vary, error, message, randomized):
+    given = both() if goal is None else (Goal.parse(goal), rows()[1])
     with pytest.raises(error, match=message):
-        frontier_exact(*both(), vary)
+        frontier_exact(*given, vary, randomized=randomized)
 
 
 @over("values", [[], [np.nan], [[0.1, 0.2]], 0.3, [np.inf]])
@@ -216,21 +226,11 @@ def test_bounds_are_a_list_of_finite_numbers(values):
         frontier_exact(*rows(), values=values)
 
 
-def test_two_bounds_on_one_side():
-    _, evidence = rows()
-    goal = Goal.parse("maximize recall subject to 0.5 <= precision <= 0.9")
-    with pytest.raises(GoalError, match="left side of several constraints"):
-        frontier_exact(goal, evidence, "precision")
-    with pytest.raises(GoalError, match=r"a second bound beside 'precision >= 0\.5'"):
-        frontier_exact(goal, evidence, "precision >= 0.6")
-    assert frontier_exact(goal, evidence, 1).relation == "<="
-
-
 def test_a_confidence_stays_with_the_bound_that_moves():
     _, evidence = rows()
-    goal = Goal.parse("maximize recall subject to precision >= 0.5 with confidence 0.99")
+    goal = Goal.parse(f"{PRECISE} with confidence 0.99")
     (sure,) = goal.constraints
-    plain = frontier_exact(Goal.parse("maximize recall subject to precision >= 0.5"), evidence)
+    plain = frontier_exact(Goal.parse(PRECISE), evidence)
     for vary in (None, 0, "precision", "precision >= 0.5", sure, str(sure)):
         found = frontier_exact(goal, evidence, vary)
         assert (found.goal, found.vary) == (str(goal), str(sure))
@@ -239,15 +239,7 @@ def test_a_confidence_stays_with_the_bound_that_moves():
         frontier_exact(goal, evidence, "precision >= 0.5 with confidence 0.9")
     both = Goal.parse(f"{goal} and precision >= 0.5")
     assert frontier_exact(both, evidence, "precision >= 0.5").vary == "precision >= 0.5"
-
-
-@over("draws", [False, True])
-def test_other_constraints_that_cannot_be_met(draws):
-    goal = Goal.parse(
-        "maximize recall subject to precision >= 0.5 and false_positive_rate <= 0 and recall >= 0.9"
-    )
-    with pytest.raises(InfeasibleError, match="no rule meets the other constraints either"):
-        frontier_exact(goal, rows()[1], "precision", randomized=draws)
+    assert frontier_exact(Goal.parse(IN_BETWEEN), evidence, 1).relation == "<="
 
 
 @over("randomized", [False, True])

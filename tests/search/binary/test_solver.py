@@ -125,33 +125,24 @@ def test_only_the_ranking_of_scores_matters(randomized, seed, text):
 
 
 @over(
-    ("groups", "text", "proved"),
+    ("groups", "text"),
     [
-        (4, "accuracy subject to predicted_rate.difference(g) <= 0.02 and recall >= 0.4", False),
-        (8, "g_mean subject to recall.difference(g) <= 0.1 and precision >= 0.5", False),
-        (26, "accuracy subject to predicted_rate.deviation(g) <= 0.1", False),
-        (4, "accuracy subject to predicted_rate.difference(g) <= 0.02", True),
-        (26, "accuracy subject to predicted_rate.difference(g) <= 0.02", True),
+        (4, "accuracy subject to predicted_rate.difference(g) <= 0.02 and recall >= 0.4"),
+        (8, "g_mean subject to recall.difference(g) <= 0.1 and precision >= 0.5"),
+        (26, "accuracy subject to predicted_rate.deviation(g) <= 0.1"),
     ],
 )
-def test_too_many_combinations_are_rounded_or_proved_and_say_so(groups, text, proved):
-    """One difference is proved for any number of groups."""
+def test_too_many_combinations_are_rounded_and_say_so(groups, text):
     rows = data(0, n=300 * groups, groups=groups, digits=4)
     fixed, evidence, program = solve(f"maximize {text}", *rows, randomized=False)
     mixed = solve(f"maximize {text}", *rows, randomized=True)[0]
-    assert len(evidence.segments) == groups
     assert np.prod([float(evidence.curve(s).n_cutoffs) for s in range(groups)]) > 1e6
-    assert fixed.status == ("optimal" if proved else "feasible")
-    assert mixed.status == "optimal"
+    assert (fixed.status, mixed.status) == ("feasible", "optimal")
     assert not fixed.rule.randomized
     assert float(program.violation(fixed.values)) <= 1e-9
     lost = float(program.value(mixed.values) - program.value(fixed.values))
-    if proved:
-        assert fixed.certificate.gap == 0.0
-        assert 0.0 <= lost <= 0.02
-    else:
-        assert 0.0 <= lost <= fixed.certificate.gap + 1e-9
-        assert fixed.certificate.gap < 0.01
+    assert 0.0 <= lost <= fixed.certificate.gap + 1e-9
+    assert fixed.certificate.gap < 0.01
 
 
 @KINDS
@@ -220,8 +211,7 @@ def test_the_nearest_rule_is_returned_on_request(randomized):
     options = {"randomized": randomized, "on_infeasible": "nearest"}
     outcome, _, program = solve(HOPELESS, *EIGHT, **options)
     assert outcome.status == "nearest"
-    assert outcome.certificate.gap is None
-    assert outcome.certificate.bound is None
+    assert (outcome.certificate.gap, outcome.certificate.bound) == (None, None)
     assert float(program.violation(outcome.values)) == pytest.approx(0.95 - 2 / 3, abs=1e-6)
     assert "least violation is 0.2833" in outcome.why
 
