@@ -43,6 +43,7 @@ def scores_of(clf, X=X):
 def test_never_below_cross_entropy_and_its_threshold_is_the_best(kind, solver):
     solved = PLAIN if solver == "portfolio" else solver
     clf = penalty(oracle.ALL[kind], solver=solved, min_positives=5, on_infeasible="nearest")
+    X, Y = imbalanced(400)
     report = clf.fit(X, Y).goal_report_
     assert (report.search.family, report.search.solver) == ("penalty", solver)
     sense = -1.0 if kind == "cost" else 1.0
@@ -50,7 +51,7 @@ def test_never_below_cross_entropy_and_its_threshold_is_the_best(kind, solver):
     assert ranked == sorted(ranked, reverse=True)
     rivals = {"cross-entropy", "balanced cross-entropy"} if solver == "portfolio" else set()
     assert {"cross-entropy", *rivals} <= {c["method"] for c in clf.candidates_}
-    violation, score = oracle.best_threshold(kind, scores_of(clf), Y, None, 5.0)
+    violation, score = oracle.best_threshold(kind, scores_of(clf, X), Y, None, 5.0)
     assert ranked[0] == pytest.approx((-violation, score), abs=1e-12)
     assert report.objective.value == pytest.approx(sense * score, abs=1e-12)
 
@@ -83,14 +84,14 @@ def test_cross_entropy_is_logistic_regression(balanced, form):
     np.testing.assert_allclose(found.intercept_, theirs.intercept_, atol=2e-3)
 
 
-@over("solver", [PLAIN, POLISHED])
-def test_sparse_rows_take_every_solver(solver, short_polish):
-    rows = np.where(np.abs(X) > 0.5, X, 0.0)[:400]
+def test_sparse_rows_take_every_solver(short_polish):
+    rows = np.where(np.abs(X) > 0.5, X, 0.0)[:200]
     found = [
-        {c["method"]: c["objective"] for c in clf.fit(form(rows), Y[:400]).candidates_}
+        {c["method"]: c["objective"] for c in clf.fit(form(rows), Y[:200]).candidates_}
         for form in (np.asarray, sparse.csr_matrix)
-        for clf in [penalty(solver=solver, preprocessor=None)]
+        for clf in [penalty(solver="portfolio", preprocessor=None)]
     ]
+    assert len(found[0]) == 9
     assert found[0] == pytest.approx(found[1], abs=0.02)
 
 
@@ -149,18 +150,6 @@ def test_weights_that_are_shares_ask_for_as_many_rows():
     assert any("At least 0.02 of the rows' weight has to be" in w for w in shares.warnings)
 
 
-@over("solver", ["cross-entropy", "lagrangian", "sigmoid", "ero"])
-def test_weight_two_is_the_row_twice(solver):
-    w = np.where(np.arange(len(Y)) % 3 == 0, 2.0, 1.0)
-    twice = np.repeat(np.arange(len(Y)), w.astype(int))
-    # No rounding may decide between iterates that are all but equal: few of them differ.
-    a, b = (penalty("f1", solver=solver, min_positives=0) for _ in range(2))
-    a.fit(X, Y, sample_weight=w)
-    b.fit(X[twice], Y[twice])
-    assert a.goal_report_.objective.value == pytest.approx(b.goal_report_.objective.value, abs=0.01)
-    assert np.mean(a.predict(X) != b.predict(X)) < 0.02
-
-
 # ---------------------------------------------------------------------- ends
 def test_so_many_rows_are_accepted_at_least():
     assert penalty("maximize precision", min_positives=150).fit(X, Y).predict(X).sum() >= 150
@@ -213,12 +202,12 @@ def test_interrupted(monkeypatch):
 
 
 def test_features_without_end_end_stages_and_no_training(short_polish):
-    rows = X[:100].copy()
+    rows = X[:60].copy()
     rows[0, 0], rows[1, 1] = 1e300, -1e300
     for solver in sorted(SOLVERS, key="portfolio".__eq__):  # which is the last
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # NumPy may say it, in its own words
-            clf = penalty(solver=solver, preprocessor=None).fit(rows, Y[:100])
+            clf = penalty(solver=solver, preprocessor=None).fit(rows, Y[:60])
         assert all(np.isfinite(c["objective"]) for c in clf.candidates_)
     assert any("too large to be whitened" in w for w in clf.goal_report_.warnings)
 

@@ -39,7 +39,7 @@ def test_the_best_at_each_margin_is_kept_once():
     assert pool.values.tolist() == [-np.inf] * 2 + [14.0] * 8 + [20.0]
 
 
-@over("goal,least", [(FPOR, "auto"), (FPOR, 200), (FROP, "auto")])
+@over("goal,least", [(FPOR, 200), (FROP, "auto")])
 def test_several_models_are_tried_and_one_is_kept(goal, least):
     clf = penalty(goal, confidence=0.95, min_positives=least).fit(X, Y)
     found = clf.goal_report_.guarantee
