@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from oracles import penalty as oracle
-from penalty.samples import goal_of, scored
+from penalty.samples import goal_of, penalty, scored
 from setpoint.penalty.losses import (
     CrossEntropyLoss,
     ExactPenalty,
@@ -18,13 +18,10 @@ from setpoint.penalty.losses import (
     RefreshBatch,
     SigmoidLoss,
     sigmoid,
-    stages_of,
     tie,
     untied,
 )
 from setpoint.penalty.problem import best_cut
-from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows
-from setpoint.penalty.solvers import train_linear
 from setpoint.solvers import EroAdam
 from thinning import over
 
@@ -65,21 +62,6 @@ def by_differences(f, z, h=1e-6):
 
 
 # ---------------------------------------------------------------------- rows
-@losses
-@goals
-def test_slope_is_the_derivative_of_value(name, kind):
-    for seed in range(3):
-        loss, z, positive = refreshed(name, kind, seed)
-        h = 1e-6
-        up, down = loss.value(z + h, positive), loss.value(z - h, positive)
-        slope = loss.slope(z, positive)
-        scale = 1.0 + np.abs(slope).max()
-        smooth = np.abs(up - 2 * loss.value(z, positive) + down) < 1e-8 * scale  # no kink
-        assert smooth.mean() > 0.9
-        found, wanted = slope[smooth], ((up - down) / (2 * h))[smooth]
-        np.testing.assert_allclose(found, wanted, atol=1e-6 * scale)
-
-
 @losses
 @goals
 def test_torch_gives_the_same(name, kind):
@@ -348,8 +330,6 @@ def test_a_separable_problem_is_solved(form, scale):
     X = np.random.default_rng(0).normal(size=(200, 3))
     positive = X[:, 0] + X[:, 1] > 1.0
     X[positive] += 0.3
-    goal, rows = goal_of(GOALS["FPOR"], positive), TrainingRows(X, positive)
-    pool = Pool(goal, rows, 0.0)
-    stage = stages_of(EroAdam(reformulation=form, penalty_scale=scale))[-1]  # from zero
-    train_linear(TrainingPlan(goal, (stage,), rows, 0.0, pool), polished=False)
-    assert pool.champion.cut[3:] == (1.0, 0.0)
+    clf = penalty(GOALS["FPOR"], solver=EroAdam(reformulation=form, penalty_scale=scale))
+    best = clf.fit(X, positive).candidates_[0]
+    assert (best["objective"], best["violation"]) == (1.0, 0.0)

@@ -239,12 +239,6 @@ def test_modules_are_copied_by_their_numbers_and_leave_generators_alone(module, 
         assert np.array_equal(copy.decision_function(X), clf.decision_function(X))
 
 
-def test_batchnorm_and_dropout_learn_and_keep_their_buffers():
-    clf = network(module=normalised, schedule={"max_epochs": 15}).fit(X, Y)
-    assert clf.goal_report_.objective.value > 0.5
-    assert modules.unpack(clf.parameters_)["1.running_mean"].abs().max() > 0
-
-
 def test_a_module_that_is_made_already_and_torch_that_is_not_there(monkeypatch):
     with pytest.raises(InputTypeError, match="made already"):
         network(module=nn.Linear(4, 1)).fit(X, Y)

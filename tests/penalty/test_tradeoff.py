@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-from sklearn import metrics
 
 from setpoint import Goal
 from setpoint.counts import ratio_at
@@ -68,29 +67,6 @@ def test_score_and_violation_are_those_of_the_program(text):
         assert goal.violation(A, B) == pytest.approx(violation, abs=1e-12)
         worst = max([0.0, *(-slack for slack in goal.slacks(A, B))])
         assert goal.violation(A, B) == pytest.approx(worst, abs=1e-12)
-
-
-OF_SKLEARN = {
-    "recall": metrics.recall_score,
-    "precision": metrics.precision_score,
-    "f1": metrics.f1_score,
-    "accuracy": metrics.accuracy_score,
-    "balanced_accuracy": metrics.balanced_accuracy_score,
-    "mcc": metrics.matthews_corrcoef,
-    "jaccard": metrics.jaccard_score,
-    "recall(label=0)": lambda y, p: metrics.recall_score(y, p, pos_label=0),
-}
-
-
-@over("name", OF_SKLEARN)
-def test_score_is_that_of_scikit_learn(name):
-    rng = np.random.default_rng(1)
-    true = np.repeat([0, 1], [int(N), int(P)])
-    for _ in range(5):
-        decided = (rng.random(100) < 0.2 + 0.5 * true).astype(int)
-        A, B = decided[true == 1].sum(), decided[true == 0].sum()
-        score = of(f"maximize {name}").score(A, B)
-        assert score == pytest.approx(OF_SKLEARN[name](true, decided))
 
 
 @over(

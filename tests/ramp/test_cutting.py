@@ -147,23 +147,6 @@ def test_problem_3_is_solved_as_by_an_interior_point(name, chooser):
     )
 
 
-@over(
-    "svm,form", [("sdca", sp.csr_matrix), ("liblinear", sp.csr_matrix), ("liblinear", np.asarray)]
-)
-def test_either_svm_and_either_form_of_features_find_it(form, svm):
-    rows = GOALS["two rows"][1]
-    problem = oracle.problem_of(
-        f"minimize error_rate subject to {GOALS['two rows'][0]}", (form(X), *ROWS[1:])
-    )
-    start = good_start("two rows")
-    old = oracle.with_ones(X) @ start
-    value, _, _ = oracle.problem_3(X, oracle.error_rate(TRUE), rows, old, problem.lam)
-    machine = SVM(problem.X, problem.lam, method=svm)
-    found = cutting_planes(Majorizer(problem, old), machine, [start], eps=5e-6)
-    assert found.lower - 1e-7 <= value <= found.upper + 1e-7
-    assert found.upper - found.lower <= 5e-6
-
-
 @over("name", ["fairness", "recall", "two rows"])
 def test_the_mixture_meets_rows_that_svms_alone_miss(name):
     problem = problem_of(name)

@@ -148,20 +148,6 @@ def test_quotients_to_be_optimised_have_floors_too(objective, floored):
             assert 0 < held < len(all_decided)
 
 
-def test_nobody_meets_no_floor():
-    """An unreachable precision would else be met by accepting nobody."""
-    for text in ("precision >= 0.99", "predicted_rate.ratio(g) >= 0.9", "win_loss_ratio >= 3"):
-        sets = drawn_sets(2)
-        problem = problem_of(f"minimize {PLAIN} subject to {text}", sets)
-        nobody = np.zeros_like(problem.totals)
-        if "win" in text:  # the deployed decisions themselves
-            nobody = np.zeros_like(problem.totals)
-            for k, stratum in enumerate(problem.program.codebook.strata):
-                nobody[3 * k : 3 * k + 3] = stratum.baseline * problem.totals[3 * k : 3 * k + 3]
-        assert problem.excess(nobody).max() > 0
-        assert (rows_of(problem.program)[0].coefs @ nobody) <= 1e-12
-
-
 def test_rows_are_scaled_to_order_one():
     sets = drawn_sets(0)
     for text in ROWS:
