@@ -294,6 +294,18 @@ def test_a_search_that_runs_out_of_rounds_bounds_the_best_rule_all_the_same(text
                     assert found.status != "optimal" or found.value >= best.value - 1.1e-4
 
 
+@over("text", [
+    "maximize precision - 0.9 * jaccard subject to recall >= 0.4",
+    "maximize 0.5 * precision - 0.3 * f1.mean(g) subject to g_mean >= 0.3",
+    "minimize 2 * f1 - precision + 0.2 * jaccard subject to recall >= 0.3",
+])  # fmt: skip
+def test_the_terms_of_a_sum_bound_it_together(text):
+    for seed in range(4):
+        cuts, program, best = few_columns(text, seed, 2, 14)
+        mixed = best_mixture(cuts, program)
+        assert max(best.value, mixed.value) - 1e-9 <= mixed.bound < np.inf
+
+
 @over("text, prove", [
     *((text, closed_by_multipliers) for text in (
         "maximize f1 subject to deferral_rate.difference(g) <= 0.2 and deferral_rate <= 0.4",
