@@ -338,3 +338,14 @@ def test_a_proof_holds_the_best_rule_wherever_it_ends(text, prove, few, monkeypa
         assert start.value - 1e-9 <= found.value <= best.value + 1e-9
         assert found.bound >= best.value - 1e-9
         assert found.status != "optimal" or found.value >= best.value - 1e-9
+
+
+@over("text, least", [
+    ("g_mean", 0.0), ("h_mean", 0.0), ("sqrt(recall)", 0.0), ("log(recall) + specificity", 0.0),
+    ("q_mean", np.inf), ("recall * specificity", np.inf),
+])  # fmt: skip
+def test_a_tangent_is_exact_where_no_argument_is_near_0(text, least):
+    program, rows = program_of(f"maximize {text}")
+    constants = CutoffSet(program.table, rows).features_of_constants()
+    floored = map(program.objective.smallest_floored_argument, constants)
+    assert min(floored) == least
