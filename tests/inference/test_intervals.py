@@ -116,6 +116,15 @@ def test_correlations_of_rates_are_those_of_their_rows():
     np.testing.assert_allclose(found, wanted, atol=0.01)
 
 
+def test_nothing_is_known_of_how_constants_and_kinks_go_together():
+    constants = bind_counted([expression("recall - recall"), expression("prior - prior")], HERE)
+    np.testing.assert_array_equal(correlations(*constants), np.eye(2))
+    low, high, kind = of("abs(recall - 0.2).difference(g)", THREE)
+    inner = of("recall.difference(g)", THREE)
+    assert kind == "pairs"
+    assert 0.0 <= low <= inner.low < inner.high <= high < 1.0
+
+
 @over("text", SMOOTH)
 def test_smooth_functions_get_delta(text):
     (bound,), counted = bind_counted([expression(text)], HERE)

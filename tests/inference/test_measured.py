@@ -140,6 +140,14 @@ def test_sums_of_powers_are_those_of_the_laws_they_are_named_after():
         assert found[1][0] / n == pytest.approx(shares[2])
 
 
+@over("text", ["precision.weighted(amount)", "fbeta(2).weighted(amount)"])
+def test_squares_that_overflow_leave_the_whole_range_open(text):
+    y, decided, amount, sex = sample()
+    with np.errstate(all="ignore"):
+        found = interval_of(*counted(text, y, decided, 1e160 * amount, sex), 0.95)
+    assert found[:2] == (0.0, 1.0)
+
+
 def test_all_caught_is_not_certain():
     y, _, amount, sex = sample(200)
     low, high, _ = interval_of(*counted("recall.weighted(amount)", y, y, amount, sex), 0.95)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rules.exporting import (
+    GAIN,
     PLACES,
     RULES,
     SEX,
@@ -124,6 +125,20 @@ ENGINES = ["python", *SQL, *FRAMES]
 ENGINES.remove("dask")  # it takes a second for a rule
 # An example costs a frame a tenth of a second: few by default, all in the long run.
 FEW = 12 if settings.default.max_examples <= 30 else settings.default.max_examples
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "pandas", "polars"])
+def test_one_name_is_the_probability_of_the_second_class(engine):
+    rng = np.random.default_rng(0)
+    p, amount = rng.random(50).round(3), rng.exponential(size=50).round(2)
+    wanted = GAIN.decide(np.stack([1 - p, p, amount], axis=1)).tolist()
+    table = {"p": p.tolist(), "amount": amount.tolist()}
+    if engine in SQL:
+        found = SQL[engine](GAIN.to_sql("p", dialect=engine), table)
+    else:
+        found = by_expression(FRAMES[engine](pa.table(table)), GAIN.expression("p"))
+    assert found == wanted
+    assert 10 < sum(wanted) < 40
 
 
 @pytest.mark.parametrize("engine", ENGINES)

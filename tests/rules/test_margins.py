@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setpoint.errors import InputError
-from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
+from setpoint.rules import Argmax, Band, Mixture, PerSegment, Threshold
+from thinning import over
 
 BY_SEX = [(("sex", "F"),), (("sex", "M"),)]
 EDGES = st.sampled_from([-np.inf, np.inf, 0.0, 0.3, -1.5, 2.0])
@@ -46,6 +47,22 @@ def test_margins_of_an_argmax_are_its_lead(seed, n, whole):
         instead = rule.decide_without(scores, code=code)
         np.testing.assert_array_equal(instead, left[others.argmax(axis=1)])
         np.testing.assert_array_equal(instead[decided != code], decided[decided != code])
+
+
+@over("low, high", [(0.2, 0.7), (0.4, 0.4), (-np.inf, 0.5), (0.5, np.inf)])
+def test_margins_of_a_band_are_how_far_a_score_is_inside(low, high):
+    rule, scores = Band(low, high), np.array([-1.0, 0.1, 0.2, 0.4, 0.5, 0.6, 0.7, 3.0])
+    above, below = scores - high, low - scores
+    for code, wanted in enumerate((below, above, -np.maximum(above, below))):
+        margins, decided = rule.margins(scores, code=code), rule.decide(scores) == code
+        np.testing.assert_array_equal(margins, wanted)
+        assert (margins[decided] >= 0.0).all()
+        assert (margins[~decided] <= 0.0).all()
+    nearer = np.where(above >= below, 1, 0)
+    np.testing.assert_array_equal(rule.decide_without(scores, code=2), nearer)
+    for code in (0, 1):
+        instead = 1 - code if low == high else 2
+        np.testing.assert_array_equal(rule.decide_without(scores, code=code), instead)
 
 
 def test_rules_by_top_and_mixtures_of_one_rank_as_what_they_hold():

@@ -193,8 +193,31 @@ def test_random_goals_against_every_cutoff(seed):
     text = rng.choice(OBJECTIVES)
     if len(bounds):
         text += " subject to " + " and ".join(b.format(k=round(rng.random(), 2)) for b in bounds)
+    against_every_cutoff(text, s, y, weight=w, columns={"g": g}, baseline=deployed)
+
+
+@over("text", [
+    "maximize minimum(recall, specificity)",
+    "maximize minimum(precision, 1 - 3 * maximum(recall, 0.2))",
+    "maximize 1.1 - 2 * abs(precision - 0.5)",
+    "maximize 2 * recall.ratio(g) subject to recall >= 0.5",
+    "maximize 0.1 * f1 + 2 * jaccard - 0.3 * precision",
+    "maximize precision + f1 - 0.5 * tp / fp",
+    "maximize recall subject to sqrt(recall) + specificity >= 1.2 and precision >= 0.5",
+    "maximize recall subject to 0.5 - 2 * abs(recall - 0.5) >= 0.1 and precision >= 0.5",
+    "maximize specificity subject to log(recall) + log(predicted_rate) >= -2",
+])  # fmt: skip
+def test_shapes_against_every_cutoff(text):
+    rng = np.random.default_rng(0)
+    y = (rng.random(60) < 0.4).astype(int)
+    s = np.round(rng.normal(1.5 * y), 2)
+    against_every_cutoff(text, s, y, columns={"g": rng.choice(["a", "b"], 60)})
+
+
+def against_every_cutoff(text, s, y, **more):
+    """A solve with one threshold, and with draws, against all thresholds."""
     try:
-        program, rows = linked(text, s, y, weight=w, columns={"g": g}, baseline=deployed)
+        program, rows = linked(text, s, y, **more)
     except GoalError:
         return
     best, feasible = -np.inf, False
@@ -265,9 +288,22 @@ def test_a_search_that_runs_out_of_rounds_bounds_the_best_rule_all_the_same(text
                 assert found.is_feasible or not best.is_feasible
                 if best.is_feasible:
                     assert float(program.violation(found.v)) <= 1e-9
+                    assert randomized or found.value >= best.value - 1.1e-4
                     assert found.bound >= best.value - 1e-9
                     assert found.is_drawn or found.value <= best.value + 1e-9
                     assert found.status != "optimal" or found.value >= best.value - 1.1e-4
+
+
+@over("text", [
+    "maximize precision - 0.9 * jaccard subject to recall >= 0.4",
+    "maximize 0.5 * precision - 0.3 * f1.mean(g) subject to g_mean >= 0.3",
+    "minimize 2 * f1 - precision + 0.2 * jaccard subject to recall >= 0.3",
+])  # fmt: skip
+def test_the_terms_of_a_sum_bound_it_together(text):
+    for seed in range(4):
+        cuts, program, best = few_columns(text, seed, 2, 14)
+        mixed = best_mixture(cuts, program)
+        assert max(best.value, mixed.value) - 1e-9 <= mixed.bound < np.inf
 
 
 @over("text, prove", [
@@ -302,3 +338,14 @@ def test_a_proof_holds_the_best_rule_wherever_it_ends(text, prove, few, monkeypa
         assert start.value - 1e-9 <= found.value <= best.value + 1e-9
         assert found.bound >= best.value - 1e-9
         assert found.status != "optimal" or found.value >= best.value - 1e-9
+
+
+@over("text, least", [
+    ("g_mean", 0.0), ("h_mean", 0.0), ("sqrt(recall)", 0.0), ("log(recall) + specificity", 0.0),
+    ("q_mean", np.inf), ("recall * specificity", np.inf),
+])  # fmt: skip
+def test_a_tangent_is_exact_where_no_argument_is_near_0(text, least):
+    program, rows = program_of(f"maximize {text}")
+    constants = CutoffSet(program.table, rows).features_of_constants()
+    floored = map(program.objective.smallest_floored_argument, constants)
+    assert min(floored) == least

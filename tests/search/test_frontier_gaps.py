@@ -7,6 +7,7 @@ import numpy as np
 
 from search.samples import linked
 from setpoint import Frontier, frontier
+from setpoint.search import CutoffSet, Optimum, solve_levels, trace_frontier
 from thinning import over
 
 NAN, INF = np.nan, np.inf
@@ -131,3 +132,42 @@ def test_gaps_of_mixtures_hold_the_best_of_many(goal):
     for k, level in enumerate(levels):
         best = value[alarms / (y == 0).sum() <= level + 1e-9].max()
         assert best <= found.values[k] + found.gaps[k] + 1e-9
+
+
+def test_a_rule_that_meets_a_bound_meets_the_laxer_ones():
+    """Where a search under a laxer bound ends at less, or at nothing."""
+    scores, true = np.arange(10) / 10, np.arange(10) % 3 == 0
+    program, rows = linked("maximize recall subject to predicted_rate <= 0.5", scores, true)
+    cuts = CutoffSet(program.table, rows)
+    ends = {0.2: 2, 0.4: 0, 0.6: None, 0.8: 8, 0.9: 5}
+
+    def solve(level):
+        if ends[level] is None:
+            return Optimum((), np.zeros(cuts.d), -INF, 0.9)
+        choice = [{ends[level]: 1.0}]
+        v = cuts.features(choice)
+        return Optimum(choice, v, float(program.value(v)), 1.0 - (1.0 - level) / 100)
+
+    found = solve_levels(program, 0, np.array(list(ends)), solve)
+    assert [choice[0] for choice in found.choices] == [{2: 1.0}] * 3 + [{8: 1.0}] * 2
+    assert found.reached.tolist() == [0.2] * 3 + [0.8] * 2
+    assert found.values.tolist() == [0.25] * 3 + [0.75] * 2
+    # Nor is any better than the bound under a laxer one.
+    bounds = np.array([0.9, 0.9, 0.9, 0.998, 0.999])
+    np.testing.assert_allclose(found.gaps, bounds - found.values, atol=1e-12)
+
+
+def test_corners_that_are_left_out_stand_out_by_the_gap_at_most(monkeypatch):
+    rng = np.random.default_rng(5)
+    true = (rng.random(400) < 0.4).astype(int)
+    goal = "maximize recall subject to specificity >= 0.5"
+    program, rows = linked(goal, rng.normal(size=400) + true, true)
+    cuts = CutoffSet(program.table, rows)
+    whole = trace_frontier(cuts, program, 0, None, 100)
+    monkeypatch.setattr("setpoint.search.frontier.MOST_CORNERS", 6)
+    few = trace_frontier(cuts, program, 0, None, 100)
+    assert len(few.bounds) == 6 < len(whole.bounds)
+    short = whole.values - few.at(whole.bounds)
+    right = np.clip(np.searchsorted(few.bounds, whole.bounds), 1, 5)
+    assert short.max() > 1e-4
+    assert (short <= np.minimum(few.gaps[right - 1], few.gaps[right]) + 1e-9).all()

@@ -49,6 +49,32 @@ def test_where_all_are_equal_the_first_is_best(problem):
     assert problem.segments[0].best(np.zeros(problem.d)) == (0, 0.0)
 
 
+def test_of_equal_columns_far_apart_the_first_is_best():
+    y, g = np.arange(12_000) % 2, np.where(np.arange(12_000) % 3, "a", "b")
+    s = np.arange(12_000) / 12_000 + 0.7 * (g == "b")  # group b is accepted before all of a is
+    goal = "maximize recall.on(g=b) subject to predicted_rate.difference(g) <= 0.5"
+    (segment,) = cutoffs(goal, s, y, g, decide_on=())[0].segments
+    assert len(segment.columns) > 5_000
+    middle = 0
+    for slopes in np.eye(segment.columns.shape[1]):
+        gains = segment.columns @ slopes
+        number, _ = segment.best(slopes)
+        assert number == segment.curve.hull[np.argmax(gains)]
+        middle += (gains == gains.max()).sum() > 2_000 and np.argmax(gains) > 1_024
+    assert middle
+
+
+@over("few", [1, 2])
+@over("seed", range(20))
+def test_a_pair_that_takes_more_rounds_is_left_to_the_linear_program(few, seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    gains, slack = rng.normal(size=(2, 40))
+    best = best_pair(gains, slack)
+    with monkeypatch.context() as patch:
+        patch.setattr("setpoint.search.master._ROUNDS", few)
+        assert best_pair(gains, slack) in (None, best)
+
+
 @over("seed", range(300), every=10)
 def test_pairs_against_a_linear_program(seed):
     rng = np.random.default_rng(seed)
