@@ -57,14 +57,11 @@ def test_text_json_and_page(run, once, here):
     assert "Measured on 200 rows; the positive class is 1." in text.out
     assert f"Wrote the model to {text.model} and the page to " in text.out
     assert "note: the positive class is 1; --positive names another" in text.err
-    for words in ("The data", "loans.csv", "The model", "200 rows"):
-        assert words in text.page
     found = once(f"{FIT} --json", "--goal", goal(0.7))
     assert found.out.count("\n") == 1
     assert json.dumps(found.json, sort_keys=True) == found.out.strip()
     again = run(f"{FIT} --json {MODEL}", goal(0.7)).json
-    assert again.pop("run")["model"] == "m.skops"
-    assert again == {name: value for name, value in found.json.items() if name != "run"}
+    assert {**again, "run": None} == {**found.json, "run": None}
 
 
 def test_the_rule_may_be_kept_from_looking_at_groups(run, once, here):
@@ -143,11 +140,6 @@ def test_a_model_is_chosen_under_the_goal_reported_and_kept(run, here):
     page = (here / "r.html").read_text("utf-8")
     assert f"The model inside is {choice.chosen}, chosen under the goal, with seed 0" in page
     assert f"({choice.chosen}, chosen under the goal)" in run("show m.skops").text
-    found = run(f"{fit} f1 --estimator auto --json --goal", goal(0.7)).json
-    assert found["estimator"] == "auto"
-    (models,) = [s["values"] for s in found["fitted"]["sections"] if s["name"] == "models"]
-    assert models["chosen"] == choice.chosen
-    assert [one["name"] for one in models["tried"]] == names
 
 
 def test_a_race_that_has_no_time(run, here):
@@ -170,15 +162,6 @@ def test_the_exit_code_is_the_verdict_of_the_rows_held_out(run, here, bound):
     assert (here / "m.skops").exists()  # whatever the verdict
     accepted = run(f"{FIT} --accept too-close {MODEL}", goal(0.65), *judged)
     assert accepted.code == (0 if code == 4 else code)
-
-
-def test_without_rows_held_out_it_is_judged_by_cross_validation(once):
-    found = once(f"{FIT} --test-size 0 --json", "--goal", goal(0.7))
-    assert found.json["held_out"] is None
-    assert found.json["rows"] == {"fitted": 800, "held_out": 0, "certifying": 0}
-    # A bound that is just met on the rows of the search is met on new ones half of the time.
-    assert found.json["fitted"]["constraints"][0]["satisfied"]
-    assert (found.code, found.json["status"]) == (4, "too close to call")
 
 
 def test_a_goal_without_bounds_is_measured(run, once, here):
@@ -234,14 +217,10 @@ def test_advice_can_be_pasted_and_comes_once(run, here, more):
     assert done.code in (0, 4), done.err
     assert f"\nGoal: {goal(0.7)}\n" in done.out
     assert commands_of((here / "r.html").read_text("utf-8")) == []
-    (entry,) = run("evaluate m.skops new.csv --json").json["evaluated"]["constraints"]
-    assert entry["bound"] == 0.7 < entry["worked"]
     # With a margin there is no second one, neither now nor on the rows of another month.
     later = run("evaluate m.skops checked.csv --report r.html")
     assert later.code == 4, later.err
-    for text in (done.out, later.out):
-        assert "Search with" not in text
-        assert "To search with" not in text
+    assert "earch with" not in done.out + later.out
     assert commands_of((here / "r.html").read_text("utf-8")) == []
     assert "The rule was searched with a margin already" in later.text
 
@@ -255,7 +234,6 @@ def test_a_goal_that_no_rule_meets_says_what_is_reachable(run, here):
     assert "on_infeasible" not in done.out
     found = run(fit, NOWHERE, "--json").json
     assert found["status"] == "infeasible"
-    assert set(found["reachable"]) == {"precision >= 0.99", "recall >= 0.99"}
     page = html.unescape((here / "r.html").read_text("utf-8"))
     commands = [c for c in commands_of(page) if c.startswith("setpoint ")]
     assert len(commands) == len(found["goals"]) > 0
@@ -269,16 +247,10 @@ def test_a_goal_that_no_rule_meets_says_what_is_reachable(run, here):
 def test_columns_that_know_too_much_are_noted(run, here):
     """A date that is filled in for those who leave, and a group in disguise."""
     r = np.random.default_rng(0)
-    leaves, race = r.random(600) < 0.3, r.choice(["black", "white"], 600)
-    table = pd.DataFrame(
-        {
-            "x": r.normal(leaves, 1.0).round(3),
-            "cancelled": np.where(leaves, "2024-05-01", ""),
-            "race_black": (race == "black").astype(int),
-            "race": race,
-            "y": np.where(leaves, "yes", "no"),
-        }
-    )
+    leaves, black = r.random(600) < 0.3, r.random(600) < 0.5
+    table = pd.DataFrame({"x": r.normal(leaves, 1.0).round(3), "race_black": black.astype(int)})
+    table["cancelled"] = np.where(leaves, "2024-05-01", "")
+    table["race"], table["y"] = np.where(black, "b", "w"), np.where(leaves, "yes", "no")
     table.to_csv("t.csv", index=False)
     fit = f"fit t.csv --target y --sensitive race --report r.html {MODEL}"
     done = run(fit, goal(0.3))
@@ -289,16 +261,10 @@ def test_columns_that_know_too_much_are_noted(run, here):
     ):
         assert f"note: {words}" in done.err
         assert words in page
-    clean = run(fit, goal(0.3), "--drop", "cancelled,race_black")
-    page = (here / "r.html").read_text("utf-8")
-    for words in ("alone decides", "says which group"):
-        assert words not in page + clean.err
     # What the deployed model looks at is not a leak.
-    table["old"] = np.where(table["race_black"] == 1, "yes", "no")
+    table["old"] = np.where(black, "yes", "no")
     table.drop(columns=["cancelled", "race"]).to_csv("t.csv", index=False)
-    done = run(f"fit t.csv --target y --baseline old {MODEL}", goal(0.3))
-    assert done.code in (0, 3, 4), done.err
-    assert "says which group" not in done.err
+    assert "says which" not in run(f"fit t.csv --target y --baseline old {MODEL}", goal(0.3)).err
 
 
 def test_few_rows_of_the_search_are_not_taken_for_those_that_judge(run, here):
@@ -311,26 +277,6 @@ def test_few_rows_of_the_search_are_not_taken_for_those_that_judge(run, here):
     assert f"\n{few}" in done.out
 
 
-def test_thousands_are_never_read_as_decimals(run, here):
-    """Amounts such as 4.899 and 9.917,50, and the class that they lead to."""
-    r = np.random.default_rng(0)
-    amount = np.round(r.uniform(1000, 9999, 200), 2)
-    y = np.where(amount + r.normal(0, 1500, 200) > 5000, "yes", "no")
-    lines = []
-    for i, (a, label) in enumerate(zip(amount, y, strict=True)):
-        cents = f",{round(a % 1 * 100):02d}" if i % 2 else ""
-        lines.append(f"{int(a):,}".replace(",", ".") + f"{cents};{label}")
-    write(here / "ger.csv", lines, "amt;y")
-    write(here / "some.csv", lines[::2], "amt;y")
-    fit = f"{MODEL} f1 --target y"
-    assert run(f"fit ger.csv {fit}").code in (0, 3, 4)
-    words = "or have decimals; say which with --set decimal"
-    assert words in run("predict m.skops some.csv").error
-    found = run("predict m.skops some.csv --set decimal=,").out.splitlines()[1:]
-    assert found == run("predict m.skops ger.csv").out.splitlines()[1:][::2]
-    assert words in run(f"fit some.csv {fit}").error
-
-
 def test_a_column_that_one_word_keeps_from_being_a_number_is_not_lost_in_silence(run, here):
     r = np.random.default_rng(0)
     table = pd.DataFrame({"a": r.normal(size=200).round(3).astype(str), "b": r.normal(size=200)})
@@ -340,28 +286,6 @@ def test_a_column_that_one_word_keeps_from_being_a_number_is_not_lost_in_silence
     done = run(f"fit t.csv --target y {MODEL} f1")
     assert "column 'a' has 1 value that is not a number (first: '?' in line 9)" in done.err
     assert "the model does not look at column 'a'" in done.err
-
-
-def test_many_groups(run, here):
-    """One rule for all groups is tried before a goal is given up."""
-    r = np.random.default_rng(0)
-    y = r.random(900) < 0.5
-    table = pd.DataFrame({"a": r.normal(y, 1.0).round(3), "g": [f"g{i % 30}" for i in range(900)]})
-    table.assign(y=np.where(y, "yes", "no")).to_csv("t.csv", index=False)
-    asked = "maximize recall subject to predicted_rate.difference(g) <= 0.2 and precision >= 0.5"
-    assert run(f"fit t.csv --target y {MODEL}", asked).code in (0, 3, 4)
-    moved = run("frontier m.skops t.csv --vary precision --values 0.6,0.75 --json").json
-    assert len(moved["frontier"]["values"]) == 2
-    assert (np.diff(moved["frontier"]["values"]) <= 0).all()
-
-
-@pytest.mark.long
-def test_thousands_of_columns(run, here):
-    X = np.random.default_rng(0).integers(0, 9, size=(60, 10_000))
-    rows = [",".join(map(str, row)) + f",{int(row[0] > 4)}" for row in X]
-    write(here / "t.csv", rows, ",".join(f"c{i}" for i in range(10_000)) + ",y")
-    assert run(f"fit t.csv --target y {MODEL} f1").code in (0, 3, 4)
-    assert run("predict m.skops t.csv").out.count("\n") == 61
 
 
 # ---------------------------------------------------------------------- stopped
