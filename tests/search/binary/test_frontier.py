@@ -153,6 +153,18 @@ def test_thinned_keeps_the_ends_and_what_is_asked(randomized):
         found.thinned(6)
 
 
+def test_thinned_lines_are_exact_where_asked():
+    _, evidence = rows(3000, groups=True)
+    goal = Goal.parse("maximize accuracy subject to false_positive_rate <= 0.1")
+    found = frontier_exact(goal, evidence, randomized="auto")
+    assert found.kind == "lines"
+    thin = found.thinned(7)
+    assert len(thin.bounds) <= 7 < len(found.bounds)
+    assert float(thin.at(0.1)) == pytest.approx(float(found.at(0.1)), abs=1e-12)
+    lost = np.abs(found.values - thin.at(found.bounds))
+    assert 0.0 < lost.max() <= thin.gap + 1e-12
+
+
 def test_a_divergence_that_is_infinite_without_its_bound():
     y, s = np.array([0, 0, 1, 1, 0, 1]), np.array([0.1, 0.4, 0.35, 0.8, 0.7, 0.9])
     given = made("predicted_rate subject to prior_divergence <= 0.1", s, y)
