@@ -202,7 +202,6 @@ def test_random_goals_against_every_cutoff(seed):
     "maximize 1.1 - 2 * abs(precision - 0.5)",
     "maximize 2 * recall.ratio(g) subject to recall >= 0.5",
     "maximize 0.1 * f1 + 2 * jaccard - 0.3 * precision",
-    "maximize precision + f1 - 0.5 * tp / fp",
     "maximize recall subject to sqrt(recall) + specificity >= 1.2 and precision >= 0.5",
     "maximize recall subject to 0.5 - 2 * abs(recall - 0.5) >= 0.1 and precision >= 0.5",
     "maximize specificity subject to log(recall) + log(predicted_rate) >= -2",
@@ -215,7 +214,6 @@ def test_shapes_against_every_cutoff(text):
 
 
 def against_every_cutoff(text, s, y, **more):
-    """A solve with one threshold, and with draws, against all thresholds."""
     try:
         program, rows = linked(text, s, y, **more)
     except GoalError:
@@ -268,12 +266,9 @@ def few_columns(text, seed, groups, n):
     "maximize precision.min(g) subject to recall >= 0.4",
     "maximize mcc subject to predicted_rate <= 0.5 and recall >= 0.3",
     "maximize 0.5 * precision - 0.3 * f1.mean(g) subject to g_mean >= 0.3",
-    "maximize recall subject to g_mean >= 0.5 and precision.min(g) >= 0.4",
     "maximize predicted_rate.ratio(g) subject to recall >= 0.5",
     "minimize abs(precision - 0.5) subject to recall >= 0.3",
     "maximize minimum(recall, 1 - 2 * abs(precision - 0.6))",
-    "maximize macro_f1 subject to recall.difference(g) <= 0.1",
-    "minimize predicted_rate.difference(g) subject to recall >= 0.5",
     "maximize accuracy subject to h_mean >= 0.5",
 ])  # fmt: skip
 @over("few", [ROUNDS, {"master._REGION_ROUNDS": 1}])
@@ -296,7 +291,6 @@ def test_a_search_that_runs_out_of_rounds_bounds_the_best_rule_all_the_same(text
 
 @over("text", [
     "maximize precision - 0.9 * jaccard subject to recall >= 0.4",
-    "maximize 0.5 * precision - 0.3 * f1.mean(g) subject to g_mean >= 0.3",
     "minimize 2 * f1 - precision + 0.2 * jaccard subject to recall >= 0.3",
 ])  # fmt: skip
 def test_the_terms_of_a_sum_bound_it_together(text):
@@ -310,7 +304,6 @@ def test_the_terms_of_a_sum_bound_it_together(text):
     *((text, closed_by_multipliers) for text in (
         "maximize f1 subject to deferral_rate.difference(g) <= 0.2 and deferral_rate <= 0.4",
         "maximize g_mean subject to deferral_rate <= 0.3",
-        "maximize precision + recall subject to deferral_rate <= 0.3",
         "maximize recall subject to precision >= 0.6 and deferral_rate <= 0.4",
     )),
     ("maximize tp / fp subject to recall >= 0.8", branch_and_bound),
@@ -321,7 +314,6 @@ def test_the_terms_of_a_sum_bound_it_together(text):
     {}, {"_MOST_TRIED": 100}, {"_MOST_TRIED": 1}, {"_ROUNDS": 1}, {"_PRICINGS": 1},
 ])  # fmt: skip
 def test_a_proof_holds_the_best_rule_wherever_it_ends(text, prove, few, monkeypatch):
-    """From the worst rule that meets the constraints, with little tried at once."""
     for seed in range(2):
         n = 24 if prove is branch_and_bound else 10
         cuts, program, best = few_columns(text, seed, 2, n)

@@ -64,17 +64,6 @@ def test_of_equal_columns_far_apart_the_first_is_best():
     assert middle
 
 
-@over("few", [1, 2])
-@over("seed", range(20))
-def test_a_pair_that_takes_more_rounds_is_left_to_the_linear_program(few, seed, monkeypatch):
-    rng = np.random.default_rng(seed)
-    gains, slack = rng.normal(size=(2, 40))
-    best = best_pair(gains, slack)
-    with monkeypatch.context() as patch:
-        patch.setattr("setpoint.search.master._ROUNDS", few)
-        assert best_pair(gains, slack) in (None, best)
-
-
 @over("seed", range(300), every=10)
 def test_pairs_against_a_linear_program(seed):
     rng = np.random.default_rng(seed)
