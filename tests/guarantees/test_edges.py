@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from guarantees.test_p_values import built, confusion, p_of
-from setpoint import Confidence, Goal, GoalError, Monitor, solve
+from setpoint import Confidence, Goal, GoalError, Monitor, NotCertifiable, solve
 from setpoint.counts import Codebook, Confusion, Stratum
 from setpoint.guarantees import Pilot, Requirement, fewest_rows, requirements_of
 from setpoint.guarantees.p_values import PValues, betting_p
@@ -70,18 +70,13 @@ PARTS = [[[40, 2], [6, 30.5]], [[30, 3], [2, 20]]]
     ("recall.on(g=a) - recall >= -0.2", TWO, "drawn"),  # the same rows
     ("recall.on(g=a) - fbeta(2).on(g=b) >= -0.2", TWO, "drawn"),  # three sorts of rows
     ("tp.on(g=a) / fp.on(g=a) - recall.on(g=b) >= 9", TWO, "drawn"),  # one sort is infinite
-    ("recall.on(g=a) * recall.on(g=b) >= 0.7", TWO, "drawn"),
+    ("recall.on(g=a) * recall.on(g=b) + recall.on(g=a) >= 1.5", TWO, "drawn"),
+    ("recall.on(g=a) - recall.on(g=b) + log(prior) * 0 >= -0.2", TWO, "melding"),
 ])  # fmt: skip
 def test_only_shares_of_whole_and_different_rows_are_melded(text, tables, kind):
     found = p_of(text, tables)
     assert found.kind == kind
     assert 1e-4 < found.p < 0.5
-
-
-def test_where_the_slope_is_nothing_the_range_says_which_side_is_bad():
-    half = [[50, 50], [50, 50]]
-    assert p_of("(recall - 0.5) * (precision - 0.5) >= 0.01", half).p > 0.9
-    assert p_of("(recall - 0.5) * (precision - 0.5) >= -0.04", half).p < 0.01
 
 
 def test_a_bound_that_every_row_meets_needs_one_row():
@@ -99,25 +94,27 @@ def test_a_rate_without_an_end_shows_nothing_by_bets_and_has_no_limit():
 
 
 # ---------------------------------------------------------------------- rows needed, and plans
-def refused(goal, n_positive, **more):
-    """What a refusal on 400 rows with so many positives says of rows."""
+@over("n_positive", [20, 28])
+def test_rows_needed_are_those_of_a_perfect_record(n_positive):
     y = (np.arange(400) < n_positive).astype(int)
     scores = np.random.default_rng(0).normal(1.5 * y)
     how = Confidence(0.95, on_uncertified="nearest")
-    with pytest.warns(UserWarning):  # noqa: PT030
-        found = solve(goal, scores, y, confidence=how, **more)
+    with pytest.warns(UserWarning, match="takes 29 rows"):
+        found = solve("maximize precision s.t. recall >= 0.9", scores, y, confidence=how)
     assert found.report.guarantee.state == "not certified"
-    return found.report.guarantee.rows_needed
+    assert found.report.guarantee.rows_needed == math.ceil(400 * 29 / n_positive)
 
 
-@over("n_positive", [20, 28])
-def test_rows_needed_are_those_of_a_perfect_record(n_positive):
-    goal = "maximize precision subject to recall >= 0.9"
-    assert refused(goal, n_positive) == math.ceil(400 * 29 / n_positive)
-    groups = {"g": (np.arange(400) % 3 == 0).astype(str)}
-    goal = "maximize precision subject to recall.min(g) >= 0.9"
-    wanted = math.ceil(400 * 36 / math.ceil(n_positive / 3))
-    assert refused(goal, n_positive, sensitive_features=groups) == wanted
+def test_where_a_bound_that_is_not_promised_leaves_no_certified_cutoff():
+    y = (np.arange(400) < 100).astype(int)
+    scores = np.random.default_rng(0).normal(1.5 * y)
+    rate = np.mean(scores >= np.sort(scores[:100])[10])  # a recall of 0.9
+    goal = (
+        "maximize precision subject to recall >= 0.9 with confidence 0.95 and predicted_rate <= {}"
+    )
+    assert solve(goal.format(2 * rate), scores, y).report.guarantee.state == "certified"
+    with pytest.raises(NotCertifiable):
+        solve(goal.format(rate), scores, y)
 
 
 def test_one_of_several_takes_the_fewest_rows_and_all_the_most():

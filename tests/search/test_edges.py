@@ -263,7 +263,6 @@ def few_columns(text, seed, groups, n):
 
 @over("text", [
     "maximize f1 subject to predicted_rate.difference(g) <= 0.05",
-    "maximize precision.min(g) subject to recall >= 0.4",
     "maximize mcc subject to predicted_rate <= 0.5 and recall >= 0.3",
     "maximize 0.5 * precision - 0.3 * f1.mean(g) subject to g_mean >= 0.3",
     "maximize predicted_rate.ratio(g) subject to recall >= 0.5",
@@ -333,8 +332,7 @@ def test_a_proof_holds_the_best_rule_wherever_it_ends(text, prove, few, monkeypa
 
 
 @over("text, least", [
-    ("g_mean", 0.0), ("h_mean", 0.0), ("sqrt(recall)", 0.0), ("log(recall) + specificity", 0.0),
-    ("q_mean", np.inf), ("recall * specificity", np.inf),
+    ("g_mean", 0.0), ("h_mean", 0.0), ("log(recall) + specificity", 0.0), ("q_mean", np.inf),
 ])  # fmt: skip
 def test_a_tangent_is_exact_where_no_argument_is_near_0(text, least):
     program, rows = program_of(f"maximize {text}")
