@@ -87,6 +87,15 @@ def test_what_labels_meet_is_not_refused_for_posteriors(seed):
     assert caught.value.reachable
 
 
+def test_a_small_bound_is_not_missed_in_silence():
+    rng = np.random.default_rng(1)
+    goal = "maximize macro_f1 subject to abs(predicted_rate - prior).max() <= 0.01"
+    P = rng.dirichlet(np.ones(3), 900)
+    y = np.array([rng.choice(3, p=p) for p in P])
+    found = solve(goal, P**1.5 / (P**1.5).sum(axis=1, keepdims=True), y).report
+    assert found.satisfied
+
+
 def test_missed_bounds_are_said(monkeypatch):
     P, y = modest(2)
 
