@@ -165,7 +165,7 @@ def test_populations_labels_and_parameters():
     (lambda: recall + 10**400, None), (lambda: (recall + 1e308) + 1e308, None),
     (lambda: recall(label=2**2000), None), (lambda: fbeta(2**2000), None),
 ])  # fmt: skip
-def test_what_is_no_goal_is_refused(build, words):
+def test_what_is_not_a_goal_is_refused(build, words):
     with pytest.raises((GoalError, OverflowError), match=words):
         build()
 

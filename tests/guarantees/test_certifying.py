@@ -124,7 +124,7 @@ def test_approximate_is_never_certified():
     assert "fitted on all rows afterwards" in found.assumptions
 
 
-def test_rows_of_a_few_categories_are_no_copies():
+def test_rows_of_a_few_categories_are_not_called_copies():
     rows, y, _ = drawn(2_000)
     with pytest.raises(ValueError, match="of the rows equal others, labels included"):
         plug(RECALL, 0.9).fit(np.repeat(rows[:300], 3, axis=0), np.repeat(y[:300], 3))

@@ -137,6 +137,6 @@ def test_one_of_several_takes_the_fewest_rows_and_all_the_most():
     "f1.on(sex=f) - f1.on(sex=m) >= -0.1", "recall - recall.on(sex=f) >= -0.1",
     "tp.on(sex=f) / fp.on(sex=f) - recall.on(sex=m) >= 0",
 ])  # fmt: skip
-def test_what_is_no_sum_over_rows_is_not_watched(text):
+def test_what_is_not_a_sum_over_rows_is_not_watched(text):
     with pytest.raises(GoalError, match="cannot be watched row by row"):
         Monitor(goal=f"maximize f1 s.t. {text}", classes=[0, 1]).update_decisions([1, 0], [1, 0])

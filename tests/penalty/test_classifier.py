@@ -250,7 +250,7 @@ def test_options_of_a_solver():
     assert len(steep.fit(X, Y).candidates_) == len(one.candidates_) - 1
 
 
-def test_what_is_there_of_a_linear_model(tmp_path):
+def test_what_a_linear_model_has(tmp_path):
     clf = penalty(FPOR).fit(X, Y)
     assert "coef_" in dir(clf)
     assert "module_" not in dir(clf)
