@@ -34,6 +34,8 @@ def talks(y_true, y_pred):
 
 def misspelt(y_true, y_pred, amounts):
     return 0.0
+
+anonymous = lambda y_true, y_pred: 0.0
 """
 OTHERS = {
     "broken": "import numpy\n1 / 0\n",
@@ -196,6 +198,7 @@ INVALID = [
     ("./sub/shop.py:revenue", "say a module's name, sub.shop:revenue, not a path"),
     ("shops:revenue", "there is no module 'shops', neither in the current folder nor where"),
     ("shop:odd", "its second parameter 'b': say --set takes=predictions or --set takes=scores"),
+    ("shop:anonymous", "<lambda> cannot be found by its name; write the function with def"),
     ("broken:f", "importing broken raised ZeroDivisionError: division by zero, in broken.py, line"),
     ("script:f", "importing script raised SystemExit: no, in script.py, line 2"),
     ("shop:misspelt", "takes the column 'amounts', and t.csv has none (did you mean 'amount'"),
@@ -229,6 +232,7 @@ UNFIT = [
     (f"{TRAIN} --metric shop:revenue --confidence 0.9", "--confidence promises that constraints"),
     (f"{REVENUE.replace('t.csv', 'gap.csv')} --set surrogate-group=sex",
      "1 row has no value in column 'sex', which --set surrogate-group looks at, in line 5"),
+    (REVENUE.replace("t.csv", "few.csv"), "too few for cross-validation"),
     ("evaluate three.skops odd.csv --metric shop:revenue",
      "--metric is for two classes, and three.skops decides among 3"),
 ]  # fmt: skip
@@ -242,6 +246,8 @@ def test_what_is_refused(run, at):
     cells = [row.split(",") for row in lines(60, 0)]
     cells[3][3] = cells[5][4] = ""
     write(at / "gap.csv", map(",".join, cells), HEAD)
+    few = [f"{row},{'yes' if i < 4 else 'no'}" for i, row in enumerate(rows)]
+    write(at / "few.csv", few, HEAD)
     assert run("fit odd.csv --target y --goal accuracy --model three.skops").code == 0
 
     @over("line, words", UNFIT)

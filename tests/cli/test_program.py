@@ -178,6 +178,7 @@ def test_errors_are_one_line_and_an_object_for_who_asked_for_json(run, here):
         ("fit none.csv --target y --goal f1 --model m", "none.csv"),
         ("fit none.csv --colour red", "--colour"),
         ("goal 'maximize recal'", "unknown word 'recal'"),
+        ("goal lyft", "there is no metric 'lyft'"),
         ("solve no.parquet --score s --target y --goal f1", "no.parquet"),
     ):
         done = run(f"{line} --json")

@@ -110,6 +110,9 @@ def test_hints_lead_to_the_words(word, hint):
     ("maximize Lift", "unknown word 'Lift' (here: precision / prior)"),
     ("maximize recall.diference(sex)", "did you mean 'difference'"),
     ("minimize max(recall, precision)", "write maximum(a, b)"), ("maximize fbeta", "fbeta(beta)"),
+    ("maximize recall.mean", "'.mean' is called: write .mean(...)"),
+    ("maximize sqrt", "'sqrt' is a function: sqrt(...)"),
+    ("maximize sqrt(x=recall)", "sqrt takes no named arguments"),
 ])  # fmt: skip
 def test_the_error_names_the_right_sentence_and_the_place(text, words):
     with pytest.raises(GoalSyntaxError, match=re.escape(words)):

@@ -60,6 +60,7 @@ def test_adapt_needs_a_rule_and_no_labels(precise):
     with pytest.raises(ValueError, match="precision needs labels"):
         precise.predict(LATER, adapt=True)
     trained = fit_table(DATED, "f1", solver="profiled", drop=("customer", "day"))
+    assert trained.to_dict()["model"] == "a linear model"
     with pytest.raises(InputError, match="`adapt` finds the rule of a model anew"):
         trained.predict(LATER, adapt=True)
 

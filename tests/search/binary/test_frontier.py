@@ -214,6 +214,7 @@ NEVER = f"{PRECISE} and false_positive_rate <= 0 and recall >= 0.9"
     ("goal", "vary", "error", "message"),
     [
         (None, None, GoalError, "the goal has 2; pass `vary`, one of '.*' or '"),
+        ("maximize f1", None, GoalError, "pass a constraint such as 'precision >= 0.9'"),
         (None, 2, GoalError, "a number from 0 to 1, got 2"),
         (None, "recal", GoalError, "the left side of no constraint"),
         (None, "precision subject to f1 >= 0.2", GoalError, "'subject to' appears twice"),
