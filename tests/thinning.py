@@ -5,7 +5,7 @@ from inspect import Parameter, signature
 
 import pytest
 
-__all__ = ["over", "thinned"]
+__all__ = ["over"]
 
 
 def over(names, cases, every=1):
@@ -62,13 +62,3 @@ def values_of(case, n):
     if hasattr(case, "marks"):  # pytest.param
         return case.values
     return (case,) if n == 1 else tuple(case)
-
-
-def thinned(cases, every):
-    """Every n-th case as it is, the others marked `long`."""
-    out = []
-    for i, case in enumerate(cases):
-        own = list(getattr(case, "marks", []))
-        values = getattr(case, "values", case if isinstance(case, tuple) else (case,))
-        out.append(pytest.param(*values, marks=[*own, pytest.mark.long] if i % every else own))
-    return out

@@ -35,7 +35,8 @@ def main(report: Path) -> int:
             print(f"{room:16}{run[room]:6,} of {whole[room]:6,}{run[room] / whole[room]:8.1%}")
     run_all, all_of_them = (sum(each[room] for room in ROOMS) for each in (run, whole))
     print(f"{'mathematics':16}{run_all:6,} of {all_of_them:6,}{run_all / all_of_them:8.1%}")
-    print(*(f"{room}: less than {FLOOR:.0%}" for room in low), sep="\n")
+    for room in low:
+        print(f"{room}: less than {FLOOR:.0%}")
     return 1 if low else 0
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from house_size import is_all
 
 KERNELS = {
-    "blackbox": "smoothing",
     "counts": "argmax confusion curves evidence sweep",
     "explorer": "limits",
     "guarantees": "p_values paths planning requirements",
@@ -41,7 +40,7 @@ LEFT = {
     "goals": "expressions parse populations",
     "guarantees": "promise",
     "inputs": "classes",
-    "judging": "candidates judge",
+    "judging": "judge",
     "penalty": "classifier",
     "plugin": "fit.fitting solving",
     "ramp": "classifier",

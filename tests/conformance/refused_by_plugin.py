@@ -36,7 +36,7 @@ def amounts(change):
 
 
 def undrawable(s):
-    """Rows that hold a list, of which there is no hash to draw by."""
+    """Rows that hold a list, which cannot be hashed to draw by."""
     X = np.empty((s.n, 5), dtype=object)
     X[:, :4], X[:, 4] = s.X, [[1]] * s.n
     return {"X": X}

@@ -14,7 +14,7 @@ from oracles.binary import INF, Mcc
 from oracles.populations import Cells, churn, fbeta, gap, precision, recall
 from oracles.problems import ORDERS, random_case
 from setpoint import Dataset, InfeasibleError, PlugInClassifier, solve
-from thinning import thinned
+from thinning import over
 
 GOALS = 200
 """Random goals for each order of the rows: 1,000 in all."""
@@ -81,7 +81,7 @@ def check(case):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("seeds", thinned([range(12), range(12, GOALS)], 2))
+@over("seeds", [range(12), range(12, GOALS)], every=2)
 def test_no_wrong_optimum(order, seeds):
     feasible = [check(random_case(seed, order)) for seed in seeds]
     assert 0.3 * len(feasible) < sum(feasible) < len(feasible)
@@ -148,7 +148,7 @@ LARGE = {
 
 
 @pytest.mark.parametrize("goal", LARGE)
-@pytest.mark.parametrize("seed", thinned(range(6), 6))
+@over("seed", range(6), every=6)
 def test_no_wrong_optimum_where_there_are_too_many_pairs_to_try(goal, seed):
     rng = np.random.default_rng(seed)
     n = 2_200
