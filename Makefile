@@ -92,12 +92,7 @@ rules: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python tools/import_circles.py
-	$(BIN)/python tools/room_names.py
-	$(BIN)/python tools/plain_words.py
-	$(BIN)/python tools/doors.py
-	$(BIN)/python tools/docstrings.py
-	$(BIN)/python tools/house_size.py
+	$(BIN)/python tools/laws.py
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -1,20 +1,18 @@
 """Docstrings are for users: numpydoc with an example on what they import, one paragraph inside.
 
-Usage: ``python tools/docstrings.py [folder of the package]``. Exits with 1, and names each
-place, if a class or function that users can import has no example, or an inner one more than
-a paragraph and examples. Errors and warnings need no example, and the help of a command is for
-users too.
+Wrong is a class or function that users can import without an example, or an inner one with more
+than a paragraph and examples. Errors and warnings need no example, and the help of a command is
+for users too.
 """
 
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from house_size import beyond_the_first
-from public_names import docstring_of, is_command, owners_of, public_names, with_bases
+from public_names import docstring_of, is_command, owners_of, parsed, public_names, with_bases
 
 
 def found_in(package: Path) -> Iterator[str]:
@@ -22,7 +20,7 @@ def found_in(package: Path) -> Iterator[str]:
     public = public_names(package)
     used = with_bases(package, public)
     for path in sorted(package.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path)
         for owner, is_public in owners_of(tree, used.get(path, set())):
             if isinstance(owner, ast.Module):
                 continue
@@ -51,8 +49,3 @@ def main(package: Path) -> int:
     found = list(found_in(package))
     print("\n".join(found) or "docstrings are for users")
     return 1 if found else 0
-
-
-if __name__ == "__main__":
-    root = Path(__file__).parents[1]
-    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else root / "src" / "setpoint"))

@@ -1,18 +1,17 @@
 """Others come in by the door: imports between rooms, and of tests, name the room, not its files.
 
-Usage: ``python tools/doors.py [folder of the package]``. Exits with 1, and names each place,
-if a file imports from a file of another room, or has an ``__all__`` and is not a door, or if a
-test imports a file of a room that is not a kernel with an exact answer.
+Wrong is a file that imports from a file of another room, or has an ``__all__`` and is not a door,
+and a test that imports a file of a room that is not a kernel with an exact answer.
 """
 
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from house_size import is_all
+from public_names import parsed, statements
 
 KERNELS = {
     "counts": "argmax confusion curves evidence sweep",
@@ -61,7 +60,7 @@ OPEN = {
 def found_in_tests(tests: Path, package: Path) -> Iterator[str]:
     """Each import of a file of a room in tests, but for those that are open."""
     for path in sorted(tests.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in statements(parsed(path)):
             if not isinstance(node, (ast.Import, ast.ImportFrom)):
                 continue
             names = [alias.name for alias in node.names]
@@ -81,7 +80,7 @@ def found_in(package: Path) -> Iterator[str]:
     for path in sorted(package.rglob("*.py")):
         own = path.relative_to(package).parts[0]
         is_door = path.name == "__init__.py" or path.parent == package
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in statements(parsed(path)):
             if is_all(node) and not is_door:
                 yield f"{path}:{getattr(node, 'lineno', 0)}: __all__ is for doors"
             if isinstance(node, ast.ImportFrom):
@@ -95,9 +94,3 @@ def main(package: Path, tests: Path) -> int:
     found = [*found_in(package), *found_in_tests(tests, package)]
     print("\n".join(found) or "other rooms and tests come in by the door")
     return 1 if found else 0
-
-
-if __name__ == "__main__":
-    root = Path(__file__).parents[1]
-    own = Path(sys.argv[1]) if len(sys.argv) > 1 else root / "src" / "setpoint"
-    sys.exit(main(own, own.parents[1] / "tests"))

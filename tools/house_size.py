@@ -1,8 +1,7 @@
 """Count the house room by room, and compare it with the budgets in ``tools/budgets.toml``.
 
-Usage: ``python tools/house_size.py [folder of the package]``. Exits with 1, and names what is
-passed, if a room is larger than its budget, a file no chapter (80 to 700 lines, but for doors),
-or a folder of more than ten files.
+Wrong is a room larger than its budget, a file that is not a chapter (80 to 700 lines, but for
+doors), and a folder of more than ten files.
 
 ====== =============================================================================
 code   lines that hold a token, without comments, blank lines and docstrings
@@ -15,27 +14,20 @@ heads  lines of imports and of ``__all__``
 from __future__ import annotations
 
 import ast
-import io
-import sys
-import tokenize
 import tomllib
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from public_names import docstring_of, is_example, owners_of, public_names, with_bases
+from public_names import docstring_of, is_example, owners_of, parsed, public_names, with_bases
 
 KINDS = ("files", "lines", "code", "inner", "heads", "functions")
 SHORTEST, LONGEST, MOST_FILES = 80, 700, 10
-_NOT_CODE = {
-    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),
-    *(tokenize.ENCODING, tokenize.ENDMARKER),
-}
 
 
 def size_of(path: Path, public: set[str]) -> Counter[str]:
     """Each kind of size of one file."""
     text = path.read_text(encoding="utf-8")
-    tree = ast.parse(text)
+    tree = parsed(path)
     of_docs: set[int] = set()
     inner = 0
     for owner, is_public in owners_of(tree, public):
@@ -44,12 +36,12 @@ def size_of(path: Path, public: set[str]) -> Counter[str]:
             of_docs.update(range(found.lineno, (found.end_lineno or 0) + 1))
             if not is_public:
                 inner += sum(p.count("\n") + 2 for p in beyond_the_first(owner))
-    code: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type not in _NOT_CODE:
-            code.update(range(token.start[0], token.end[0] + 1))
+    lines = enumerate(map(str.strip, text.splitlines()), 1)
+    code = {number for number, line in lines if line and not line.startswith("#")}
     heads = functions = 0
     for node in ast.walk(tree):
+        if isinstance(node, (ast.Constant, ast.JoinedStr)):  # whatever stands in a text
+            code.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
         is_head = isinstance(node, (ast.Import, ast.ImportFrom)) or is_all(node)
         if is_head and isinstance(node, ast.stmt):
             heads += (node.end_lineno or node.lineno) - node.lineno + 1
@@ -123,9 +115,3 @@ def main(package: Path, budgets: Path) -> int:
     for line in found_broken:
         print(line)
     return 1 if found_broken else 0
-
-
-if __name__ == "__main__":
-    root = Path(__file__).parents[1]
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else root / "src" / "setpoint"
-    sys.exit(main(folder, root / "tools" / "budgets.toml"))

@@ -1,8 +1,5 @@
 """Find modules of a package that import one another in a circle.
 
-Usage: ``python tools/import_circles.py [folder of the package]``. Exits with 1, and names
-each circle, if there is one.
-
 Every import counts, at the top of a file or inside a function: a module that needs
 another to do its work depends on it. Imports under ``if TYPE_CHECKING`` are for types
 alone: they do not run, and do not count. ``from package import name`` depends on the module
@@ -13,9 +10,10 @@ its names in ``__getattr__`` imports nothing.
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from public_names import parsed
 
 
 def modules_of(folder: Path) -> dict[str, Path]:
@@ -29,7 +27,7 @@ def modules_of(folder: Path) -> dict[str, Path]:
 
 def imports_of(path: Path) -> Iterator[tuple[str, str | None]]:
     """Each import of a file that runs: a module, and the name taken from it."""
-    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    waiting: list[ast.AST] = [parsed(path)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and _is_type_checking(node.test):
@@ -41,7 +39,7 @@ def imports_of(path: Path) -> Iterator[tuple[str, str | None]]:
             if node.level:
                 raise SystemExit(f"{path}: a relative import; name the module in full")
             yield from ((node.module or "", alias.name) for alias in node.names)
-        waiting.extend(ast.iter_child_nodes(node))
+        waiting.extend(n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.expr))
 
 
 def _is_type_checking(test: ast.expr) -> bool:
@@ -120,8 +118,3 @@ def main(folder: Path) -> int:
     if not circles:
         print(f"{len(graph)} modules, no circle of imports")
     return 1 if circles else 0
-
-
-if __name__ == "__main__":
-    root = Path(__file__).parents[1]
-    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else root / "src" / "setpoint"))

@@ -1,7 +1,5 @@
 """Find words that are not plain English: in the package, its pages and the names of its tests.
 
-Usage: ``python tools/plain_words.py [folder of the project]``. Exits with 1 if there is one.
-
 Readers stumble over such words, and a name such as ``told`` does not say what it holds. Parts
 of names count. Of tests only names are read: their data may hold any word.
 """
@@ -9,7 +7,6 @@ of names count. Of tests only names are read: their data may hold any word.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,7 +65,8 @@ def found_in(project: Path) -> Iterator[str]:
                 yield f"{place}:{number}: {words!r}; rather: {use}"
 
 
-if __name__ == "__main__":
-    found = list(found_in(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1]))
+def main(project: Path) -> int:
+    """Print what is wrong; the exit code."""
+    found = list(found_in(project))
     print("\n".join(found) or "all words are plain")
-    sys.exit(1 if found else 0)
+    return 1 if found else 0

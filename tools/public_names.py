@@ -5,11 +5,30 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 DOORS = ("__init__.py", "solvers/__init__.py", "metrics.py", "rules/__init__.py")
 _LISTED = re.compile(r"^::: setpoint\.(\S+)\n((?:    .*\n)*)", re.MULTILINE)
 _MEMBERS = re.compile(r"^      members: \[(.*?)\]", re.MULTILINE)
+
+
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a file: not to be changed, all laws look at the same one."""
+    return _tree(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _tree(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """All statements of a tree; expressions, most of it, are passed by."""
+    waiting = [tree]
+    for node in waiting:
+        yield node
+        waiting += (n for n in ast.iter_child_nodes(node) if not isinstance(n, ast.expr))
 
 
 def public_names(package: Path) -> dict[Path, set[str]]:
@@ -43,7 +62,7 @@ def with_bases(package: Path, public: dict[Path, set[str]]) -> dict[Path, set[st
     while waiting:
         path, name = waiting.pop()
         module = ".".join(path.relative_to(package).with_suffix("").parts)
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in parsed(path).body:
             if isinstance(node, ast.ClassDef) and node.name == name:
                 for base in node.bases:
                     home = _home(package, module, ast.unparse(base).partition("[")[0])
@@ -58,10 +77,10 @@ def _home(package: Path, module: str, name: str) -> Path | None:
     path = _file(package, module)
     if path is None:
         return None
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     if any(getattr(node, "name", None) == name for node in tree.body):
         return path
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith(package.name):
             for alias in node.names:
                 if (alias.asname or alias.name) == name:
@@ -76,11 +95,11 @@ def _file(package: Path, module: str) -> Path | None:
 
 def _exported(path: Path) -> list[str]:
     """What ``__all__`` lists, or what is imported under its own name."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     for node in tree.body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
             return [str(c.value) for c in ast.walk(node.value) if isinstance(c, ast.Constant)]
-    imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    imports = (node for node in statements(tree) if isinstance(node, ast.ImportFrom))
     return [alias.asname for node in imports for alias in node.names if alias.asname]
 
 
@@ -91,6 +110,8 @@ def owners_of(tree: ast.Module, public: set[str]) -> Iterator[tuple[ast.AST, boo
     while waiting:
         owner, known = waiting.pop()
         for child in ast.iter_child_nodes(owner):
+            if isinstance(child, ast.expr):
+                continue
             is_public = known
             if isinstance(child, ast.ClassDef):
                 is_public = child.name in public

@@ -1,8 +1,5 @@
 """Find texts of a lower room that name a class or function of a room above it, and shared names.
 
-Usage: ``python tools/room_names.py [folder of the package]``. Exits with 1, and names each
-place, if there is one.
-
 What a lower room needs it says in its errors; who can help is known above. The rooms and
 their order are those of the import contract in ``pyproject.toml``, the names those that the
 package exports. Examples in docstrings do not count: they run.
@@ -12,10 +9,11 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+
+from public_names import parsed
 
 
 def levels_of(project: Path) -> dict[str, int]:
@@ -33,7 +31,7 @@ def levels_of(project: Path) -> dict[str, int]:
 def exported(package: Path) -> dict[str, str]:
     """The room of each name that the package exports."""
     out = {}
-    for node in ast.walk(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(package / "__init__.py")):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith(f"{package.name}."):
             out.update({a.name: str(node.module).partition(".")[2] for a in node.names})
     return out
@@ -43,7 +41,7 @@ def shared_names(package: Path, project: Path) -> Iterator[str]:
     """Classes that have one name; a solver's settings may have that of what they set."""
     found: dict[str, list[Path]] = {}
     for path in sorted(package.rglob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in parsed(path).body:
             if isinstance(node, ast.ClassDef) and path.parent.name != "solvers":
                 found.setdefault(node.name, []).append(path.relative_to(project))
     for name, paths in found.items():
@@ -53,7 +51,7 @@ def shared_names(package: Path, project: Path) -> Iterator[str]:
 
 def texts_of(path: Path) -> Iterator[tuple[int, str]]:
     """Each line of the string literals of a file, with its number; examples are left out."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             for i, line in enumerate(node.value.splitlines()):
                 if not line.lstrip().startswith((">>>", "...")):
@@ -87,8 +85,3 @@ def main(package: Path, project: Path) -> int:
     if not found:
         print("no room names one above it, no two classes have one name")
     return 1 if found else 0
-
-
-if __name__ == "__main__":
-    root = Path(__file__).parents[1]
-    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else root / "src" / "setpoint", root))
