@@ -83,29 +83,6 @@ def here(folder, tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture(scope="session")
-def once(folder, tmp_path_factory):
-    """A fit on the tables of the folder, done once: what it says, its page and its model."""
-    made = {}
-
-    def fit(line, *more):
-        words = (line, *more)
-        if words not in made:
-            at = tmp_path_factory.mktemp("once")
-            out, before = [at / name for name in ("m.skops", "r.html")], os.getcwd()
-            os.chdir(folder)
-            try:
-                done = command(line, *more, "--model", out[0], "--report", out[1])
-            finally:
-                os.chdir(before)
-            assert done.code in (0, 3, 4), done.err
-            done.model, done.page = out[0], out[1].read_text("utf-8")
-            made[words] = done
-        return made[words]
-
-    return fit
-
-
 @pytest.fixture
 def shell():
     """The environment and the command of a process of its own."""

@@ -88,12 +88,6 @@ def test_weights_the_deployed_model_and_draws(run, here, columns):
     assert found["passes"][0].startswith("pass 1: 6,000 rows; ")
 
 
-def test_tol(run):
-    done = run(f"{SOLVE} '{GOAL}' --tol 0.01")
-    assert done.code == 4
-    assert "in 1 pass, and once more by the rule" in done.out
-
-
 def test_ctrl_c_keeps_the_rule_of_the_passes_before(run, monkeypatch):
     """Few bins, so that there is a second pass to stop in."""
     from setpoint.sources.engines import DuckDB

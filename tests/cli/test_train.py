@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cli.samples import SCORED, scored, write
-from setpoint import ExactPenaltyClassifier, RampClassifier, SearchLimits, load_model, packages
+from setpoint import RampClassifier, SearchLimits, load_model, packages
 from thinning import over
 
 GOAL = "maximize recall subject to precision >= 0.4"
@@ -56,41 +56,6 @@ def rows_of(done):
 
 
 # ---------------------------------------------------------------------- the whole way
-def test_a_linear_model_is_trained_reported_and_used(run, here):
-    more = "--solver portfolio --report r.html --sensitive sex --json --goal"
-    done = run(f"{TRAIN} {more}", GOAL)
-    assert done.code in (0, 3, 4), done.err
-    found, page = done.json, (here / "r.html").read_text("utf-8")
-    assert (found["solver"], found["family"], found["module"]) == ("portfolio", "penalty", "linear")
-    tried = {c["method"]: c for c in found["candidates"]}
-    assert len(tried) == len(found["candidates"]) >= 7
-    first = found["candidates"][0]
-    assert first["violation"] == 0
-    assert first["objective"] == pytest.approx(found["fitted"]["objective"]["value"])
-    assert first["objective"] >= tried["cross-entropy"]["objective"]
-    for words in (
-        "What was tried",
-        "Lagrangian, hinge rates: recall = ",
-        "A linear model, trained for the goal by portfolio, seed 0",
-        "missing ones become the median",
-        "counted on the 450 rows that the model was trained on; the first was taken",
-    ):
-        assert words in page
-    for words in ("--set min-positives sets it.", "--set validation-fraction holds rows out."):
-        assert words in page
-        assert words in " ".join(found["fitted"]["warnings"])
-    for python in ("min_positives", "validation_fraction", "ExactPenalty", "on_infeasible"):
-        assert python not in page + done.out + done.err
-    stored = load_model("m.skops").classifier
-    assert isinstance(stored, ExactPenaltyClassifier)
-    # The score is what the rule goes by, so the threshold that is reported is one for this column.
-    rows = rows_of(run("predict m.skops later.csv"))
-    assert {decision for decision, _ in rows} == {"yes", "no"}
-    assert all((decision == "yes") == (s >= stored.threshold_) for decision, s in rows)
-    assert "What was tried" not in run("evaluate m.skops later.csv").out
-    assert "best recall" in run("frontier m.skops later.csv --values 0.3,0.5,0.7").out
-
-
 @over("scores", [False, True])
 def test_groups_the_deployed_model_and_a_further_table(run, here, scores):
     said = f"{SCORES} --drop old" if scores else "--baseline old --drop score"
