@@ -10,7 +10,7 @@ import pytest
 
 from cli.samples import lines_of, write
 from setpoint import load_model
-from setpoint.tables import read_table
+from setpoint.tables import TableModel, read_table
 from table_models.samples import DEFER, PAYING, PAYING_LATER
 from thinning import over
 
@@ -55,8 +55,7 @@ def test_stdin_stdout_and_other_columns_in_another_order(run, here, frame):
     first = run(PREDICT)
     assert run("predict model.skops -", input=(here / "new.csv").read_bytes()).bytes == first.bytes
     table = pd.read_csv("new.csv", dtype=str, keep_default_na=False)
-    shown = table[["since", "sex", "city", "income", "age"]].assign(more="x")
-    shown.to_csv("t.csv", index=False)
+    table[["since", "sex", "city", "income", "age"]].assign(more="x").to_csv("t.csv", index=False)
     assert run("predict model.skops t.csv").out == first.out
 
 
@@ -82,8 +81,7 @@ def test_a_full_disk_leaves_the_old_file(run, here, monkeypatch):
     (here / "p.csv").write_text("old")
     error = run(f"{PREDICT} -o p.csv").error
     assert error == "p.csv cannot be written: No space left on device; the old p.csv stays"
-    assert (here / "p.csv").read_text() == "old"
-    assert not list(here.glob("*.part"))
+    assert ((here / "p.csv").read_text(), list(here.glob("*.part"))) == ("old", [])
 
 
 def test_a_file_for_a_spreadsheet(run, here):
@@ -97,7 +95,6 @@ def test_a_file_for_a_spreadsheet(run, here):
     assert all(len(s.replace("0,", "").lstrip("0")) <= 6 and "," in s for s in scores)
 
 
-# ---------------------------------------------------------------------- room
 def test_room_for_so_many_rows_in_all_and_in_each_group(run, here):
     done = run(f"{PREDICT} --at-most 7")
     assert done.out.count("\n1,") == 7
@@ -108,27 +105,19 @@ def test_room_for_so_many_rows_in_all_and_in_each_group(run, here):
         assert {g: sum(row == [g, "1"] for row in rows) for g in counts} == counts
 
 
-# ---------------------------------------------------------------------- amounts and deferring
-@pytest.fixture
-def paying(tmp_path, monkeypatch):
+def test_deferred_rows_go_round(run, tmp_path, monkeypatch):
     PAYING.to_csv(tmp_path / "data.csv", index=False)
     PAYING_LATER.to_csv(tmp_path / "new.csv", index=False)
     monkeypatch.chdir(tmp_path)
-
-
-@pytest.mark.usefixtures("paying")
-def test_deferred_rows_go_round(run):
     fit = "fit data.csv --target y --accept too-close --model model.skops --set defer-label=ask"
-    done = run(f"{fit} --goal", DEFER)
-    assert "and defer in between" in done.text
+    assert "and defer in between" in run(f"{fit} --goal", DEFER).text
     decided = run(f"{PREDICT} --json")
     answers = [json.loads(line)["prediction"] for line in decided.out.splitlines()]
     assert set(answers) == {"no", "yes", "ask"}
     assert f"{answers.count('ask')} of 300 rows are deferred to a person" in decided.err
     assert run("export model.skops --format sql").out.rstrip().endswith("ELSE 'ask'\nEND")
-    solve = "solve data.csv --score x --target y --goal"
     words = "these tables are only counted; setpoint fit takes such goals"
-    assert words in run(solve, DEFER).error
+    assert words in run("solve data.csv --score x --target y --goal", DEFER).error
 
 
 # ---------------------------------------------------------------------- many files
@@ -164,21 +153,6 @@ def test_every_file_is_decided_as_alone(run, here, data):
             pd.testing.assert_frame_equal(one, other)
 
 
-def test_what_is_there_stays(run, here, data):
-    (here / "out").mkdir()
-    (here / "out" / "p2.parquet").write_bytes(b"mine")
-    line = "predict model.skops 'data/p*.parquet' -o out/"
-    done = run(line)
-    assert done.code == 0, done.err
-    assert done.out == "Wrote 3 files with 180 rows to out/.\n"
-    assert "1 of 4 files are in" in done.err
-    assert "p2.parquet; --overwrite decides them anew" in done.err
-    assert (here / "out" / "p2.parquet").read_bytes() == b"mine"
-    assert "Wrote 0 files with 0 rows" in run(line).out
-    assert "Wrote 4 files with 240 rows" in run(f"{line} --overwrite").out
-    assert len(pd.read_parquet(here / "out" / "p2.parquet")) == 60
-
-
 def test_a_corrupt_file_is_named_and_the_others_go_on(run, data):
     (data / "p1.parquet").write_bytes((data / "p1.parquet").read_bytes()[:2000])
     frame = pd.read_parquet(data / "p2.parquet")
@@ -195,26 +169,28 @@ def test_a_corrupt_file_is_named_and_the_others_go_on(run, data):
     assert names("out") == ["c.csv", "p0.parquet"]
 
 
-@pytest.mark.usefixtures("data")
-def test_stopped_and_gone_on_with(run, monkeypatch):
-    from setpoint.cli import predict as module
+def test_what_is_there_stays_and_what_is_stopped_goes_on(run, here, data, monkeypatch):
+    decided, seen = TableModel.decided, []
 
-    decide, seen = module._decide, []
-
-    def after_two(found, path, *more):
-        seen.append(path)
-        n = decide(found, path, *more)
-        if len(seen) == 2:
+    def until_the_third_file(*args, **more):
+        seen.append(1)
+        if len(seen) > 6:  # of three batches each
             raise KeyboardInterrupt
-        return n
+        return decided(*args, **more)
 
-    line = "predict model.skops 'data/p*.parquet' -o out"
+    line = "predict model.skops 'data/p*.parquet' -o out/"
     with monkeypatch.context() as patch:
-        patch.setattr(module, "_decide", after_two)
+        patch.setattr(TableModel, "decided", until_the_third_file)
         done = run(line)
     assert done.code == 130
     assert "stopped; out/p0.parquet and out/p1.parquet were written" in done.err
     assert names("out") == ["p0.parquet", "p1.parquet"]
+    (here / "out" / "p1.parquet").write_bytes(b"mine")
     done = run(line)
-    assert done.out == "Wrote 2 files with 120 rows to out.\n"
+    assert done.out == "Wrote 2 files with 120 rows to out/.\n"
     assert "2 of 4 files are in" in done.err
+    assert "p1.parquet; --overwrite decides them anew" in done.err
+    assert (here / "out" / "p1.parquet").read_bytes() == b"mine"
+    assert "Wrote 0 files with 0 rows" in run(line).out
+    assert "Wrote 4 files with 240 rows" in run(f"{line} --overwrite").out
+    assert len(pd.read_parquet(here / "out" / "p1.parquet")) == 60
