@@ -1,7 +1,6 @@
 """``setpoint solve``: rules for scores in files and databases, counted where they are."""
 
 import json
-import os
 import signal
 
 import numpy as np
@@ -90,27 +89,24 @@ def test_weights_the_deployed_model_and_draws(run, here, columns):
 
 def test_ctrl_c_keeps_the_rule_of_the_passes_before(run, monkeypatch):
     """Few bins, so that there is a second pass to stop in."""
-    from setpoint.sources.engines import DuckDB
+    again = Passes.again
 
-    count = DuckDB.count
-
-    def stopping(self, by, binning=None, parts=()):
-        if parts:
-            os.kill(os.getpid(), signal.SIGINT)
-        return count(self, by, binning, parts)
+    def stopping(*args):
+        signal.raise_signal(signal.SIGINT)
+        return again(*args)
 
     line = f"{SOLVE} 'maximize f1' --exact --checkpoint c.npz"
     with monkeypatch.context() as patch:
-        patch.setattr(DuckDB, "count", stopping)
+        patch.setattr(Passes, "again", stopping)
         defaults = (*(Passes.__init__.__defaults__ or ())[:-1], 16)
         patch.setattr(Passes.__init__, "__defaults__", defaults)
         done = run(f"{line} --rule r.json")
     assert done.code == 130, done.err
     assert "stopped; c.npz and r.json were written" in done.err
     assert "rows are not looked into" in done.text
-    again = run(line)
-    assert again.code == 0
-    assert "No threshold between two scores was left out." in again.out
+    done = run(line)
+    assert done.code == 0
+    assert "No threshold between two scores was left out." in done.out
 
 
 def test_groups_that_the_rule_may_not_look_at_and_a_further_table(run):

@@ -10,7 +10,6 @@ import pandas as pd
 
 from cli.samples import GOAL
 from setpoint import Monitor, load_model, rows_needed
-from setpoint.report.document import HEADINGS
 from setpoint.rules import Mixture, PerSegment, Rule, Threshold
 from setpoint.tables import labels_of, read_table
 
@@ -44,10 +43,10 @@ def test_show_is_the_fit_in_text_in_json_and_as_a_page(run, here):
         assert found[name] == fitted[name]
     assert found["judged"] == fitted["held_out"]
     assert "200 rows" in (here / "r.html").read_text("utf-8")
-    assert run("show model.skops --report r.html").out.endswith("Wrote the page to r.html.\n")
     card = run("show model.skops --card")
     assert (card.code, card.err) == (0, "")
-    assert all(f"\n## {heading}\n" in card.out for heading in HEADINGS)
+    assert "\n## Intended use\n" in card.out
+    assert card.out.count("\n## ") == 4
     assert "--card is Markdown" in run("show model.skops --card --json").json["error"]
 
 
@@ -64,9 +63,6 @@ def test_take_a_bound(run, here):
     shown = run("show n.skops --json").json
     assert shown["goal"] == GOAL.replace("0.7", "0.8").replace("sex", '"sex"')
     assert "The rule of model.skops, which was found for" in shown["about"][-1]
-    assert "on 300 rows of new.csv" in shown["about"][-1]
-    seen = run("take model.skops loans.csv --model o.skops --bound 'precision >= 0.75'").out
-    assert "of which the model was fitted on" in seen
 
 
 def test_take_a_rule_as_text_and_in_a_file(run, here):
@@ -76,8 +72,7 @@ def test_take_a_rule_as_text_and_in_a_file(run, here):
         done = run("take model.skops new.csv --model", model, "--rule", given)
         assert done.code in (0, 3, 4), done.err
         assert load_model(model).classifier.rule_ == rule
-    words = "replaced by one that was given, and measured on 300"
-    assert words in run("show o.skops").text
+    assert "replaced by one that was given, and measured on 300" in run("show o.skops").text
 
 
 # ---------------------------------------------------------------------- explain
@@ -260,11 +255,11 @@ def test_plan_agrees_with_the_library(run, here):
     groups = {"sex=f": two, "sex=m": {**two, "recall": 0.7}}
     stated = [f"--rate={g}:{name}={x}" for g, of in groups.items() for name, x in of.items()]
     stored, X, y = rows_of("new.csv")
-    more = ["--rate", "prior=0.1", "--rate", "recall=93%"]
+    more = ["--rate", "prior=0.1", "--rate", "recall=93%", "--confidence", "99%", "--power", "0.9"]
     decided = ["new.csv", "--target", "y", "--prediction", "old", "--dataset=checked=checked.csv"]
     data = {"checked": (checked["y"], checked["old"])}
     for words, found in (
-        ([RECALL, *more, "--confidence", "99%", "--power", "0.9"],
+        ([RECALL, *more],
          rows_needed(RECALL, rates=rates, confidence=0.99, power=0.9)),
         ([GAP, *stated], rows_needed(GAP, rates=groups)),
         ([on_checked, *decided],
@@ -275,17 +270,9 @@ def test_plan_agrees_with_the_library(run, here):
         done = run("plan", *words, "--json")
         assert done.code in (0, 3), done.err
         assert done.json["plan"] == json.loads(json.dumps(found.to_dict()))
-    text = run("plan", RECALL, *more, "--picture", "rows.svg")
-    expected = rows_needed(RECALL, rates=rates)
-    assert (text.code, text.out) == (0, f"{expected}\n\nWrote the picture to rows.svg.\n")
-    assert (here / "rows.svg").read_text("utf-8").count("<svg") == 1
-
-
-def test_plan_a_bound_that_is_not_met_ends_with_3(run):
-    line = ("plan", RECALL, "--rate", "prior=0.1", "--rate", "recall=0.84")
-    done = run(*line)
-    assert done.code == 3
-    assert "recall >= 0.9: at 0.84 it is not met" in done.out
-    assert "no number of rows certifies it" in done.out
-    found = run(*line, "--json").json
-    assert (found["status"], found["plan"]["rows"]) == ("not met", None)
+    text = run("plan", RECALL, "--rate", "prior=0.1", "--rate", "recall=0.84", "--picture", "n.svg")
+    assert text.code == 3
+    assert "recall >= 0.9: at 0.84 it is not met" in text.out
+    assert "no number of rows certifies it" in text.out
+    assert text.out.endswith("\n\nWrote the picture to n.svg.\n")
+    assert (here / "n.svg").read_text("utf-8").count("<svg") == 1
