@@ -27,6 +27,7 @@ def test_formats_keep_every_bit_and_the_columns_as_they_stood(run, here, frame, 
     out = here / f"p{ending}"
     done = run(f"{PREDICT} --keep id,income -o", out)
     assert (done.code, done.out) == (0, "")
+    assert f"Wrote 300 rows to {out}: " in done.err
     first = out.read_bytes()
     assert run(f"{PREDICT} --keep id,income -o", out).code == 0
     assert out.read_bytes() == first

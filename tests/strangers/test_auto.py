@@ -36,6 +36,7 @@ def both(n, seed):
     return X[order], y[order]
 
 
+@pytest.mark.long
 def test_the_simple_model_is_not_kept_where_boosting_is_better_on_a_small_table():
     """peers.md 1: the simplest within one standard error was logistic, once at .13 of F1."""
     goal, new = "maximize f1", both(6000, 100)

@@ -1,10 +1,6 @@
 """Tables in the order of their files: folds, and what a report says of the order."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
-import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
@@ -12,9 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from setpoint import PlugInClassifier
-from thinning import over
 
-LOADER = Path(__file__).parents[2].parent / "shared" / "data" / "load.py"
 SHUFFLED = StratifiedKFold(5, shuffle=True, random_state=7)
 LINE = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
 
@@ -45,37 +39,3 @@ def test_the_default_rule_is_that_of_shuffled_folds():
     assert in_order < default - 0.1
     for found in (said, report):
         assert any("order of the file" in note or "err together" in note for note in found.warnings)
-
-
-@pytest.mark.parametrize("sorted_by", ["label", "group"])
-def test_a_sorted_table(sorted_by):
-    """eyes-python D1, on tables that are sorted."""
-    rng = np.random.default_rng(1)
-    X, y = in_file_order()
-    order = np.argsort(y if sorted_by == "label" else X[:, 2:] @ np.arange(10)[::-1], kind="stable")
-    X, y = X[order], y[order]
-    test = rng.choice(4000, 2000, replace=False)
-    default, shuffled = (f1_of(cv, X, y, test)[0] for cv in (None, SHUFFLED))
-    assert abs(default - shuffled) < 0.02
-
-
-@pytest.fixture(scope="module")
-def load():
-    if not LOADER.is_file():
-        pytest.skip("the data sets of the project lie in no folder beside it")
-    spec = importlib.util.spec_from_file_location("shared_data", LOADER)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.load
-
-
-@over("name, tells", [("wilt", True), ("compas", False), ("communities_crime", False)])
-def test_real_tables_whose_order_tells_something_or_nothing(load, name, tells):
-    """eyes-python D1: nothing was said of the order; and the other side, no false alarm."""
-    assert bool(said_of(load, name)) is tells
-
-
-def said_of(load, name):
-    X, y, _, _ = load(name, numeric=True)
-    model = PlugInClassifier(LINE, "accuracy", evidence="label").fit(X, y)
-    return [note for note in model.goal_report_.warnings if "later in time" in note]

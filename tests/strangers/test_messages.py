@@ -5,11 +5,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import StackingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import cohen_kappa_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from setpoint import FewRowsWarning, Goal, GoalError, InputTypeError, PlugInClassifier, solve
 from setpoint.search import IncrementalLP, UnfinishedError
@@ -90,15 +87,6 @@ def test_several_labels_a_row():
     """eyes-python.md, job 9 and D10."""
     with pytest.raises(ValueError, match=r"1d array.*MultiOutputClassifier"):
         PlugInClassifier(LogisticRegression(), "f1").fit(X, np.column_stack([Y, 1 - Y]))
-
-
-@pytest.mark.parametrize("scaled", [False, True])
-def test_a_stack_says_what_it_gives_once_it_is_fitted(scaled):
-    """eyes-python.md, D6: its last model is chosen in its fit."""
-    stack = StackingClassifier([("lr", LogisticRegression())], cv=2)
-    model = make_pipeline(StandardScaler(), stack) if scaled else stack
-    clf = PlugInClassifier(model, "f1", cv=2).fit(X, Y)
-    assert clf.goal_report_.search.family == "plugin"
 
 
 def test_a_hundred_classes_have_sizes():

@@ -4,12 +4,10 @@ import re
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 from setpoint import InfeasibleError, NotCertifiable, PlugInClassifier, evaluate, solve
-from setpoint.cli.app import app
 from setpoint.report import stricter_goal
 from thinning import over
 
@@ -73,28 +71,6 @@ def test_rows_are_named_where_rows_would_do():
     assert fit(goal, X, y).goal_report_.guarantee.state == "certified"
 
 
-def test_the_page_of_a_refusal(tmp_path):
-    """eyes-shell D1: the page had no curve, and printed a flag of the shell at a boss."""
-    X, y = calls(3_000)
-    rows = [f"{a},{b},{c}" for (a, b), c in zip(X.tolist(), y.tolist(), strict=True)]
-    (tmp_path / "calls.csv").write_text("\n".join(["a,b,y", *rows]))
-    files = [str(tmp_path / name) for name in ("calls.csv", "m.skops", "p.html")]
-    fit_it = [
-        "fit", files[0], "--target", "y", "--positive", "1", "--confidence", "0.95",
-        "--estimator", "logistic", "--model", files[1], "--report", files[2], "--goal",
-    ]  # fmt: skip
-    done = CliRunner().invoke(app, [*fit_it, FLOOR])
-    assert done.exit_code == 3, done.output
-    (goal,) = re.findall(r"^  (maximize .*)$", done.stdout, re.MULTILINE)
-    page = (tmp_path / "p.html").read_text("utf-8")
-    assert "Precision against recall for every cut-off" in page
-    assert "The most that these rows show" in page
-    assert goal.replace(">", "&gt;") in page
-    assert "--set" not in page
-    assert "--set uncertified=nearest" in done.stdout
-    assert CliRunner().invoke(app, [*fit_it, goal]).exit_code == 0
-
-
 GOALS = (
     "maximize recall subject to precision >= {}",
     "maximize f1 subject to precision >= {} and predicted_rate <= 0.2",
@@ -124,10 +100,11 @@ def ugly(seed):
     return X, y, {"g": np.where(r.random(n) < 0.3, "a", "b")}
 
 
-def test_what_a_refusal_names_is_certified_on_ugly_tables():
+@over("seeds", [range(4), range(4, 16)], every=2)
+def test_what_a_refusal_names_is_certified_on_ugly_tables(seeds):
     """eyes-shell D1, on 16 tables: the goal to copy holds when it is copied."""
     certified = without = 0
-    for seed in range(16):
+    for seed in seeds:
         X, y, groups = ugly(seed)
         goal = GOALS[seed % len(GOALS)].format((0.5, 0.7, 0.9)[seed % 3])
         more = {"sensitive_features": groups} if "(g)" in goal else {}
@@ -143,8 +120,8 @@ def test_what_a_refusal_names_is_certified_on_ugly_tables():
             found = fit(less, X, y, **more).goal_report_.guarantee
             assert found.state == "certified", (seed, goal, less)
             certified += 1
-    assert certified >= 6
-    assert without <= 4  # three positives show nothing
+    assert certified >= len(seeds) // 3
+    assert without <= len(seeds) // 4  # three positives show nothing
 
 
 @pytest.mark.long
@@ -230,10 +207,11 @@ MARGINS = (
 )
 
 
-def test_no_margin_is_advised_that_no_rule_reaches():
+@over("seeds", [range(12), range(12, 60)], every=2)
+def test_no_margin_is_advised_that_no_rule_reaches(seeds):
     """eyes-shell D7: "Search with at least 92 %", and then "the highest reachable is 0.7"."""
     advised = 0
-    for seed in range(60):
+    for seed in seeds:
         X, y, g, order = small(seed)
         chosen, judged = order[len(y) // 4 :], order[: len(y) // 4]
         goal = MARGINS[seed % len(MARGINS)].format((0.4, 0.5, 0.6)[seed % 3])
@@ -250,4 +228,4 @@ def test_no_margin_is_advised_that_no_rule_reaches():
         if stricter is not None:
             fit(stricter, X[chosen], y[chosen], None, **own(chosen))
             advised += 1
-    assert advised >= 10
+    assert advised >= len(seeds) // 6

@@ -139,16 +139,6 @@ def test_values_too_large_to_be_added(value):
         solve("maximize profit(tp=amount)", p, y, sensitive_features=side)
 
 
-def test_labels_that_are_booleans_in_an_array_of_objects():
-    """breaker.md D8e: 'Unknown label type: unknown'."""
-    p, y, _ = drawn()
-    clf = PlugInClassifier(LogisticRegression(), "f1").fit(
-        p[:, None], y.astype(bool).astype(object)
-    )
-    assert clf.classes_.tolist() == [False, True]
-    assert clf.predict(p[:, None]).dtype == bool
-
-
 @pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 def test_columns_in_the_place_of_segments():
     """eyes-python.md D8: '`segments` must have shape (6,), got ()'."""

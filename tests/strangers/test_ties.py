@@ -77,35 +77,6 @@ def test_accuracy_is_not_spent_for_nothing_by_labels(seed):
     assert accuracy >= best_accuracy(p, y, recall) - 0.002
 
 
-@over("seed", [1, 2, 3])
-def test_accuracy_is_not_spent_for_nothing_by_posteriors(seed):
-    """eyes-python, D2: what is lost of the objective is what the gap that is stated allows."""
-    p, y = posteriors(8, 6, 2.2, seed, 6000)
-    solution = solve(RECALL, p, y, evidence="soft")
-    decided, most = solution.rule.decide(p), p[:, 0].sum()
-    assert (decided[y == 0] == 0).all()
-    assert solution.report.status == "optimal"
-    assert solution.report.certificate.gap <= 1e-4
-    # A larger weight on the class than this one gains next to nothing.
-    reached = []
-    for weight in np.exp(np.linspace(0.0, 14.0, 400)):
-        own = p * np.append(weight, np.ones(7))
-        other = own.argmax(axis=1)
-        if p[other == 0, 0].sum() / most >= 1.0 - 1e-4:
-            reached.append((other == y).mean())
-    assert (decided == y).mean() >= max(reached) - 0.01
-
-
-def test_two_classes_still_say_that_nobody_is_deferred():
-    """eyes-python, D2: with two classes it is right, and warns."""
-    rng = np.random.default_rng(0)
-    y = np.sort(rng.integers(0, 2, 400))
-    s = 1.0 / (1.0 + np.exp(-(4.0 * y - 2.0 + rng.normal(size=400))))
-    with pytest.warns(UserWarning, match="defers nobody"):
-        solution = solve(DEFERRAL, s, y)
-    assert ((solution.rule.decide(s) == y).mean()) > 0.9
-
-
 def test_a_column_that_is_the_same_in_all_rows_is_not_looked_at():
     """The two kinds of rule are the same then, and folds told them apart by the last bits."""
     rng = np.random.default_rng(0)
