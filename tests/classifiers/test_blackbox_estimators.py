@@ -140,24 +140,6 @@ def test_a_scorer_on_scores():
         goal_scorer('maximize blackbox("shop:revenue")')
 
 
-FLOOR = "maximize f1 subject to precision >= 0.9"
-
-
-@over(
-    "clf",
-    [
-        PlugInClassifier(LogisticRegression(), FLOOR, randomized=False),
-        PlugInClassifier(LogisticRegression(), BlackBox(right)),
-        RampClassifier("minimize error_rate subject to recall >= 0.8"),
-    ],
-)
-def test_the_cut_off_is_zero_on_scores_of_our_own_classifiers(clf):
-    wanted = right(Y, clf.fit(X, Y).predict(X))
-    assert goal_scorer(BlackBox(above))(clf, X, Y) == wanted
-    turned = BlackBox(lambda y_true, scores: above(y_true, -scores), takes="scores", name="turned")
-    assert goal_scorer(turned, pos_label="no")(clf, X, Y) == wanted
-
-
 @pytest.mark.parametrize("randomized", [True, False])
 def test_scores_of_a_rule_by_group_and_of_one_that_draws(randomized):
     table = pd.DataFrame({"x": X[:, 0], "z": X[:, 1]}).assign(g=np.arange(200) % 2)

@@ -10,17 +10,16 @@ import zlib
 import numpy as np
 import pytest
 import skops.io
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import coo_array, random_array
 from sklearn.naive_bayes import GaussianNB
 
-from setpoint import ModelFileError, load_model, save_model
+from setpoint import ModelFileError, load_model
 from setpoint.classifiers import skops_io
-from setpoint.classifiers.persistence import FACTS, SCHEMA
 from setpoint.errors import InputError
 from thinning import over
 
+FACTS, SCHEMA = "setpoint.json", "schema.json"
 MIB = 1 << 20
 ZEROS = bytes(MIB)
 
@@ -122,35 +121,14 @@ def test_arrays_that_would_take_more_than_is_allowed(path):
     refused(path, one("a", 4, kind="complex128"), "would take 68 MiB")
 
 
-def test_one_object_that_is_named_many_times_is_read_once(path):
-    array = np.zeros(MIB)
-    nodes = [node("a.npy", __id__=7) for _ in range(20)]
-    path.write_bytes(archive_of([(SCHEMA, schema_of(*nodes)), ("a.npy", npy(array))]))
-    found = load_model(path)
-    assert len(found) == 20
-    assert all(a is found[0] for a in found)
-
-
 def test_the_bound_is_set_by_the_caller(path):
-    array = np.zeros(9 * MIB)
-    data = one("a.npy", npy(array))
-    refused(path, data, "72 MiB; 64 MiB are allowed")
-    assert load_model(path, max_bytes=80 * MIB)[0].shape == array.shape
+    data = one("a.npy", npy(np.zeros(MIB)))
+    path.write_bytes(data)
+    assert load_model(path, max_bytes=9 * MIB)[0].shape == (MIB,)
     for wrong in (0, 2.5, True, "64 MiB"):
         with pytest.raises(InputError, match="`max_bytes` is a whole number of bytes"):
             load_model(path, max_bytes=wrong)
-    refused(path, data, r"would take 72 MiB; 1.0 MiB are allowed.*`max_bytes`", max_bytes=MIB)
-
-
-def test_a_large_file_may_hold_a_hundred_times_its_size(path):
-    noise = np.random.default_rng(0).integers(0, 255, 8 * MIB, dtype=np.uint8)
-    names = [f"{i}.npy" for i in range(11)]
-    arrays = [npy(noise), *[npy(np.zeros(MIB))] * 10]
-    schema = schema_of(*map(node, names))
-    path.write_bytes(archive_of([(SCHEMA, schema), *zip(names, arrays, strict=True)]))
-    assert path.stat().st_size < 9 * MIB
-    assert sum(map(len, arrays)) > 64 * MIB
-    np.testing.assert_array_equal(load_model(path)[0], noise)
+    refused(path, data, r"would take 8.0 MiB; 1.0 MiB are allowed.*`max_bytes`", max_bytes=MIB)
 
 
 @over("name, said, more", [(SCHEMA, 100, 1), ("a.npy", 2 * MIB, 0), ("a.npy", 100, 1)])
@@ -174,12 +152,6 @@ def test_a_header_that_promises_more(shape, write, path):
     refused(path, one("a.npy", data.getvalue()), "its header promises an array of .*, 16 bytes fol")
 
 
-def test_a_header_that_is_long_or_none(path):
-    long = b"\x93NUMPY\x02\x00" + struct.pack("<I", 1 << 31)
-    for data in (long + bytes(20), b"", b"\x80\x04N.", npy(np.arange(3))[:20]):
-        refused(path, one("a.npy", data), "is not an array|cannot be read as a model")
-
-
 def sparse(members):
     own = node("a.npz", "SparseMatrixNode", "csr_matrix")
     own |= {"__module__": "scipy.sparse._csr", "type": "scipy"}
@@ -196,16 +168,7 @@ def test_a_sparse_matrix_is_an_archive_too(path):
     refused(path, twice, "holds 2 members 'data.npy'")
 
 
-def test_sparse_matrices_are_read(path):
-    matrix = random_array((300, 40), density=0.1, rng=0, format="csr")
-    save_model({"a": matrix, "b": coo_array(matrix), "c": bytearray(b"abc")}, path)
-    found = load_model(path, trusted=skops.io.get_untrusted_types(file=path))
-    assert (found["a"] != matrix).nnz == 0
-    assert found["c"] == b"abc"
-
-
 @given(data=st.data())
-@settings(max_examples=150)
 def test_mutated_files_are_refused_by_name_or_read(data, members, tmp_path_factory):
     """With checksums that fit: the schema's text is changed, not the archive's bytes."""
     path = tmp_path_factory.getbasetemp() / "mutated.skops"

@@ -8,7 +8,6 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import GoalError, GoalReport, Monitor, PlugInClassifier
@@ -129,23 +128,3 @@ def test_wrong_rows_leave_the_state_as_it_was(clf):
 
 
 # ---------------------------------------------------------------------- its picture
-def labels(axes):
-    return [text.get_text() for text in axes.get_legend().get_texts()]
-
-
-def test_the_picture_shows_the_statements_nearest_to_the_alarm():
-    goal = "maximize recall subject to precision.min(g) >= 0.8 and recall.min(g) >= 0.2"
-    values = list("abcdef")
-    monitor = Monitor(goal=goal, classes=[0, 1], groups={"g": values})
-    monitor.plot(Figure().subplots())  # before any row
-    g = np.resize(values, 1_200)
-    true = np.where(g < "d", np.arange(1_200) % 3 > 0, True).astype(int)
-    monitor.update_decisions(np.ones(1_200, int), true, sensitive_features={"g": g})
-    ax = monitor.plot(Figure().subplots()).ax_
-    *shown, alarm, seen = labels(ax)
-    assert (alarm, seen) == ("alarm", "first seen")
-    assert len(shown) == 6  # of twelve
-    assert all(f"(g = {v})" in " ".join(shown) for v in "abc")
-    *_, alarm, seen = ax.get_lines()
-    assert list(alarm.get_ydata()) == [12_000.0, 12_000.0]  # twelve statements, alpha .001
-    assert list(seen.get_xdata()) == [a.row for a in monitor.alarms_]

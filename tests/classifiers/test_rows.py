@@ -5,14 +5,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold
 
-from setpoint import PlugInClassifier
-from setpoint.classifiers import content_of, folds_of, same_content, weights_for_prior
-from setpoint.classifiers.opening import split_kinds
+from setpoint.classifiers import content_of, folds_of, same_content, split_kinds, weights_for_prior
 from setpoint.errors import InputError, InputTypeError
-from setpoint.solvers import ModelResponse
 from thinning import over
 
 # ---------------------------------------------------------------------- folds
@@ -30,24 +25,6 @@ def test_numbers_draw_stratified_folds_from_the_whole_file(cv):
     assert sorted(np.concatenate([test for _, test in found])) == list(range(1000))
     assert all(np.array_equal(a, b) for (_, a), (_, b) in zip(found, again, strict=True))
     assert not any(np.array_equal(a, b) for (_, a), (_, b) in zip(found, other, strict=True))
-
-
-def test_a_splitter_is_used_as_it_is():
-    found = folds_of(KFold(4), X, SORTED, seed=0)
-    assert [test.tolist() for _, test in found] == np.arange(1000).reshape(4, 250).tolist()
-
-
-@over("cv, response", [(None, "model"), (0.3, ModelResponse(calibrate="isotonic"))])
-def test_two_fits_are_equal_without_a_random_state(cv, response):
-    rng = np.random.default_rng(5)
-    y = (X[:, 0] + rng.normal(size=1000) > 0.8).astype(int)
-    first, again = (
-        PlugInClassifier(LogisticRegression(), "f1", cv=cv, response=response).fit(X, y)
-        for _ in range(2)
-    )
-    assert first.rule_.threshold == again.rule_.threshold
-    assert str(first.goal_report_.constraints) == str(again.goal_report_.constraints)
-    assert np.array_equal(first.evidence_.scores, again.evidence_.scores)
 
 
 # ---------------------------------------------------------------------- rows set apart

@@ -1,7 +1,5 @@
 """A promise on new rows: what holds in every classifier that takes `confidence`."""
 
-import copy
-import pickle
 import warnings
 from functools import cache
 
@@ -130,18 +128,6 @@ def test_too_few_rows_are_refused_with_what_would_do(name):
         warnings.simplefilter("ignore")  # so few rows could not certify it at all
         strict.fit(X[few], Y[few])
     assert strict.goal_report_.guarantee.state == "not certified"
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_the_same_fit_again(name):
-    again = new(name).fit(X, Y)
-    assert again.rule_ == fitted(name).rule_
-    assert again.goal_report_.guarantee == fitted(name).goal_report_.guarantee
-    again.fit(X, Y)  # the same path is not another try
-    assert again.goal_report_.guarantee.attempt == 1
-    for one in (copy.deepcopy(again), pickle.loads(pickle.dumps(again))):
-        assert np.array_equal(one.predict(NEW[0]), again.predict(NEW[0]))
-        assert one.goal_report_.guarantee == again.goal_report_.guarantee
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -1,18 +1,14 @@
 """A classifier in scikit-learn's house and out of it: parameters, copies, files, searches."""
 
 import copy
-import io
 import pickle
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler
 
 from conformance.cases import ALL, LATER, SMALLEST, fitted, new, rows_of
 from setpoint import ModelFileError, PlugInClassifier, goal_scorer, load_model, save_model
@@ -31,8 +27,6 @@ def test_parameters_are_stored_untouched(name):
     after = model.get_params(deep=False)
     assert all(after[key] is values[key] for key in values)
     assert {key: repr(value) for key, value in after.items()} == shown
-    assert "random_state=3" in repr(model)
-    assert type(model).__name__ in model._repr_html_()
     assert type(model).__name__ in clone(model)._repr_html_()
 
 
@@ -52,39 +46,14 @@ def test_before_and_after_the_first_fit(name):
     assert [a for a in learnt if getattr(model, a, None) is not None] == []
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_a_clone_starts_anew(name):
-    s, fresh = rows_of(name), clone(fitted(name))
-    assert not hasattr(fresh, "classes_")
-    assert repr(fresh) == repr(fitted(name))
-    np.testing.assert_array_equal(
-        fresh.fit(s.X, s.y).decision_distribution(LATER.X),
-        fitted(name).decision_distribution(LATER.X),
-    )
-
-
 # ---------------------------------------------------------------------- copies
 def through_a_file(model, folder):
     save_model(model, folder / "m.skops")
     return load_model(folder / "m.skops")
 
 
-def through_joblib(model, folder):
-    joblib.dump(model, folder / "m.joblib")
-    return joblib.load(folder / "m.joblib")
-
-
-def through_a_stream(model, folder):
-    buffer = io.BytesIO()
-    joblib.dump(model, buffer)
-    buffer.seek(0)
-    return joblib.load(buffer)
-
-
 WAYS = {
     "file": through_a_file,
-    "joblib": through_joblib,
-    "joblib, in memory": through_a_stream,
     "pickle": lambda model, _: pickle.loads(pickle.dumps(model)),
     "copy": lambda model, _: copy.deepcopy(model),
 }
@@ -146,26 +115,12 @@ def test_a_damaged_file_is_refused_or_changes_nothing(name, tmp_path):
 
 
 # ---------------------------------------------------------------------- pipelines and searches
-@pytest.mark.parametrize("name", ALL)
-def test_last_in_a_pipeline(name):
-    s = rows_of(name)
-    pipe = make_pipeline(MaxAbsScaler(), new(name)).fit(s.X, s.y)
-    scaled = pipe[0].transform(s.X)
-    alone = new(name).fit(scaled, s.y)
-    later = pipe[0].transform(LATER.X)
-    np.testing.assert_array_equal(pipe.predict(LATER.X), alone.predict(later))
-    assert pipe[-1].goal_report_ == alone.goal_report_
-    assert pipe.score(LATER.X, LATER.y) == alone.score(later, LATER.y)
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_searches_and_cross_validation(name):
     s, goal = rows_of(name), SMALLEST[name].goal
-    grid = (
-        {"goal": [goal, "minimize false_negative_rate"]}
-        if name == "ramp"
-        else {"goal": [goal, "jaccard"]}
-    )
+    grid = {"goal": [goal, "minimize false_negative_rate" if name == "ramp" else "jaccard"]}
     search = GridSearchCV(new(name), grid, scoring=goal_scorer(goal), cv=2, error_score="raise")
     search.fit(s.X, s.y)
     scores = search.cv_results_["mean_test_score"]

@@ -16,8 +16,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
 from conformance.cases import ALL, COLUMNS, LATER, STREAMS, TRAINED, Refusal, fitted, new, rows_of
-from setpoint import Confidence, GoalError, GoalSyntaxError, SearchLimits
+from setpoint import Confidence, Goal, GoalError, GoalSyntaxError, Monitor, SearchLimits
 from setpoint.errors import EmptyPopulationError, InputError, InputTypeError
+from setpoint.sources import CountedRows
 from thinning import over
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
@@ -120,6 +121,10 @@ NOT_READ = [
     (ALL, labels("Only binary classification is supported", lambda y: np.arange(len(y)) % 3)),
     (ALL, labels("Unknown label type: continuous. `y` holds numbers that are not whole, the first",
                  lambda y: y + 0.5)),
+    *((names, Refusal("`y` holds the text labels 'fraud' and 'legit', and which of them is the "
+                      "positive class is not known: pass `pos_label='fraud'` or", {"goal": goal},
+                      lambda s: {"y": np.array(["fraud", "legit"])[s.y]}))
+      for names, goal in ((STREAMS, "f1"), (TRAINED, "maximize recall s.t. precision >= 0.2"))),
     (ALL, labels("`y` has 2 missing values, the first at row 4; drop these rows or label them",
                  lambda y: put(y, [4, 9], np.nan))),
     (ALL, weights("`sample_weight` has {less} rows, {n} are expected", lambda n: np.ones(n - 1))),
@@ -211,7 +216,7 @@ def deployed(message, values):
     return Refusal(message, options, lambda s: {"baseline": values(s.old)})
 
 
-NOT_TRAINED = {
+NOT_COUNTED = {
     "numbers of rows": {"goal": "maximize recall.weighted(g) subject to predicted_rate <= 0.3"},
     "deferred": {"goal": "minimize deferral_rate subject to accuracy.decided >= 0.9"},
 }
@@ -232,9 +237,9 @@ BESIDE = [
     (COLUMNS, deployed("`baseline` holds the label 2, which is not a class (known: 0, 1)",
                        lambda old: old * 2)),
     *((OWN_ROWS, Refusal(message, given, lambda s: {"sensitive_features": {"g": s.old}}, GoalError))
-      for message, given in NOT_TRAINED.items()),
+      for message, given in NOT_COUNTED.items()),
     *((STREAMS, Refusal(message, given, error=GoalError))
-      for message, given in NOT_TRAINED.items()),
+      for message, given in NOT_COUNTED.items()),
     (BUILT_IN, Refusal("unexpected keyword argument 'group'", {}, lambda s: {"group": s.g},
                        TypeError)),
     (["plug-in"], Refusal("fit got ['group']; further parameters need metadata routing",
@@ -298,12 +303,12 @@ def test_refused(name, read, by, refusal):
         refuses(name, refusal._replace(message=message), read)
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_parameters_that_do_not_exist(name):
-    with pytest.raises(ValueError, match="Invalid parameter 'goals'"):
-        new(name).set_params(goals="f1")
-    with pytest.raises(TypeError, match="unexpected keyword argument 'goals'"):
-        type(new(name))(goals="f1")
+@over("message, given", NOT_COUNTED.items())
+def test_goals_that_counts_do_not_describe(message, given):
+    with pytest.raises(GoalError, match=message):
+        Monitor(lambda X: X, **given, classes=[0, 1])
+    with pytest.raises(GoalError, match=message):
+        CountedRows.first_pass(Goal.parse(given["goal"]), {})
 
 
 # ---------------------------------------------------------------------- rows to be decided

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.exceptions import DataConversionWarning
 
 from setpoint.errors import InputError
-from setpoint.inputs import check_labels, check_weight
+from setpoint.inputs import check_labels
 from thinning import over
 
 
@@ -59,21 +58,6 @@ def test_as_numpy_unique(values):
     found = check_labels(np.array(values))
     np.testing.assert_array_equal(found[0], expected)
     np.testing.assert_array_equal(found[1], codes)
-
-
-def test_the_dtype_is_kept_and_the_order_that_is_given():
-    for dtype in (np.int8, np.uint16, np.float32, "U3"):
-        y = np.array([1, 0], dtype=dtype)
-        assert check_labels(y)[0].dtype == y.dtype
-    classes, codes = check_labels(["a", "c", "a"], classes=["c", "b", "a"])
-    assert classes.tolist() == ["c", "b", "a"]
-    assert codes.tolist() == [2, 0, 2]
-    assert check_labels([1.0, 0.0], classes=[1, 0])[1].tolist() == [0, 1]
-
-
-def test_column_vector_warns_as_scikit_learn_does():
-    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
-        assert check_labels([[1], [0]])[1].tolist() == [1, 0]
 
 
 MISSING = "`y` has 1 missing value, the first at row 1; drop"
@@ -125,38 +109,3 @@ def test_refusals_of_classes(y, classes, message):
 
 
 # ---------------------------------------------------------------------------------- weights
-
-
-@over(
-    "weight",
-    [
-        np.array([1.0, 9, 2, 9, 0, 9])[::2],
-        pd.Series([1, 2, 0], dtype="Int64"),
-        pl.Series([1, 2, 0]),
-        pa.array([1, 2, 0]),
-    ],
-)
-def test_weights(weight):
-    found = check_weight(weight, 3)
-    assert found.dtype == np.float64
-    assert found.flags.c_contiguous
-    assert found.tolist() == [1.0, 2.0, 0.0]
-    assert check_weight(None, 3) is None
-    assert check_weight([], 0).shape == (0,)
-    assert check_weight([True, False], 2).tolist() == [1.0, 0.0]
-
-
-@over(
-    "weight, error, message",
-    [
-        ([1, np.nan, np.nan], ValueError, "has 2 NaN values, the first at row 1; weights are fin"),
-        (pl.Series([1, None, 2]), ValueError, "has 1 NaN value, the first at row 1"),
-        ([None, 1, 2], ValueError, "has 1 NaN value, the first at row 0"),
-        ([1, "2", 3], TypeError, "`sample_weight` must hold numbers, found text"),
-        ([1j, 2, 3], TypeError, "`sample_weight` must hold numbers, found complex128"),
-    ],
-)
-def test_weight_refusals(weight, error, message):
-    with pytest.raises(error) as caught:
-        check_weight(weight, 3)
-    assert message in str(caught.value)

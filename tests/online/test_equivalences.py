@@ -79,7 +79,7 @@ STREAMS = [
 @pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:.learner.. GaussianNB scored:UserWarning")
-@over(("kind", "form", "weighted"), STREAMS, every=12)
+@over(("kind", "form", "weighted"), STREAMS, every=17)
 def test_a_stream_is_the_same_however_it_comes(kind, form, weighted, tmp_path):
     options, n = (KINDS | OWN)[kind], 160 if kind in KINDS else 80
     rows, y, rng = FORMS[form](X[:n]), Y[:n], np.random.default_rng(0)

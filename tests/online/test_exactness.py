@@ -14,7 +14,7 @@ from setpoint import Goal, evaluate
 from setpoint.online import learners as at
 from setpoint.online.engine import StreamGoal
 from setpoint.online.learners import BINS
-from setpoint.online.solvers import CENTRES, best_cut, bin_of, edge, run
+from setpoint.online.solvers import CENTRES, bin_of, edge, run
 from thinning import over
 
 LEARNERS = {
@@ -261,12 +261,6 @@ def test_the_value_of_counts(goal, cut):
     confusion = np.column_stack([table[:, :cut].sum(axis=1), table[:, cut:].sum(axis=1)])
     value = StreamGoal(Goal.parse(goal), (0, 1)).value(confusion)
     assert abs(value) == pytest.approx(abs(measured(goal, table, cut)[1]), abs=1e-12)
-
-
-@over("hope", [0.0, 0.5])
-def test_no_rows_are_not_an_error(hope):
-    assert best_cut(np.zeros((2, BINS)), 1.0, hope) == BINS
-    assert StreamGoal(Goal.parse("maximize f1"), (0, 1)).best(np.zeros((2, BINS))) == BINS
 
 
 def test_bins():

@@ -3,14 +3,12 @@
 from itertools import product
 
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.linear_model import Perceptron, SGDClassifier
+from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 
 from online.samples import HINGE, LOG, SOLVERS, Known, numbers, online, stream
 from oracles.online import sigmoid
-from setpoint import evaluate
 from thinning import over
 
 X, Y = stream(300)
@@ -85,24 +83,6 @@ def test_scores_that_are_not_posteriors():
     half = online(learner=HINGE, solver="half").partial_fit(X, Y)
     assert half.threshold_ == 0.0
     np.testing.assert_array_equal(half.predict(X), half.learner_.predict(X))
-    for learner in (HINGE, Perceptron(random_state=0)):
-        clf = online(learner=learner, goal="maximize recall subject to precision >= 0.5")
-        report = evaluate(clf.goal, Y, clf.predict_learn(X, Y))
-        assert clf.goal_report_.objective.value == pytest.approx(report.objective.value)
-        assert clf.evaluate(X, Y).objective.value > 0.35
-
-
-@over("learner", [LOG, HINGE])
-def test_the_positive_class_may_be_the_first(learner):
-    word = np.where(Y == 1, "a", "b")
-    clf = online(learner=learner, classes=["a", "b"], pos_label="a").partial_fit(X, word)
-    scores = -clf.learner_.decision_function(X)
-    if learner is LOG:
-        p = clf.predict_proba(X)
-        np.testing.assert_allclose(p, clf.learner_.predict_proba(X), atol=1e-12)
-        scores = p[:, 0]
-    np.testing.assert_array_equal(clf.predict(X) == "a", scores >= clf.threshold_)
-    assert clf.evaluate(X, word).objective.value > 0.35
 
 
 def test_seeds():
@@ -120,24 +100,6 @@ def test_seeds():
     for own in ({"learner": learner}, {}):  # checked with every learner
         with pytest.raises(ValueError, match="`random_state` is None, an int or a generator, got"):
             online(random_state="x", **own).partial_fit(X, Y)
-
-
-def test_what_learners_see_is_not_judged_here():
-    """Text and gaps are the learner's affair."""
-
-    class Words:
-        def partial_fit(self, X, y):
-            self.seen = [*getattr(self, "seen", []), X.iloc[0, 0]]
-
-        def predict_proba(self, X):
-            p = X["word"].str.len().fillna(1).to_numpy() / 10
-            return np.column_stack([1 - p, p])
-
-    frame = pd.DataFrame({"word": ["a", "abcdef", None, "abc"] * 20})
-    y = frame["word"].str.len().fillna(0).to_numpy() > 2
-    clf = online(learner=Words(), classes=[False, True]).partial_fit(frame, y.astype(bool))
-    assert len(clf.learner_.seen) == 80
-    assert clf.predict(frame).tolist() == y.tolist()
 
 
 # ---------------------------------------------------------------------- learners that fail
