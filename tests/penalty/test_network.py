@@ -3,9 +3,7 @@
 import itertools
 import pickle
 import re
-import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +13,6 @@ from penalty.samples import FPOR, imbalanced, network, penalty, ring
 from setpoint import StoppedError, StoppedWarning, load_model, save_model
 from setpoint.classifiers import modules
 from setpoint.errors import InputTypeError
-from setpoint.penalty.classifier import Order
 from setpoint.search import Limits
 from setpoint.solvers import CrossEntropy, Minibatches, Portfolio
 from thinning import over
@@ -67,15 +64,6 @@ def test_a_portfolio_is_feasible_and_not_below_cross_entropy(goal):
     assert not clf.module_.training
 
 
-@over("solver", ["cross-entropy", "profiled", "sigmoid", "ero", "ero-adam"])
-def test_training_descends(solver):
-    short, long = (
-        network(solver=solver, schedule={"max_epochs": n, "patience": n}).fit(X, Y) for n in (1, 12)
-    )
-    for name in methods(long):
-        assert methods(long)[name]["objective"] > methods(short)[name]["objective"]
-
-
 def test_a_large_linear_model_is_trained_by_minibatches(monkeypatch):
     X, Y = imbalanced()
     full = penalty("f1").fit(X, Y)
@@ -104,20 +92,6 @@ def test_patience_and_interrupts_end_a_training(monkeypatch):
 
 
 # ---------------------------------------------------------------------- rows
-def test_batches_without_positives():
-    X = np.random.default_rng(0).normal(size=(400, 3))
-    y = np.arange(400) < 6
-    X[:6] += 2.0
-    schedule = {"batch_size": 16, "max_epochs": 3}
-    clf = network("f1", "linear", schedule, solver=PORTFOLIO, min_positives=1)
-    # Above so many numbers a linear model is trained as a network.
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("setpoint.penalty.classifier._MOST_AT_ONCE", 10)
-        clf.fit(X, y)
-    assert len(methods(clf)) == 8
-    assert not any(ENDED in w for w in clf.goal_report_.warnings)
-
-
 def test_sparse_rows_are_dense_rows():
     rows = np.where(np.abs(X) < 0.7, 0.0, X)
     dense, sparse = (
@@ -142,19 +116,6 @@ def test_a_weight_of_two_is_a_row_twice(solver):
         np.testing.assert_allclose(tensor, b[name], atol=2e-4)
 
 
-@over("done", [0, 30, 60, 70, 200])
-def test_of_many_rows_the_latest_and_all_of_a_rare_class_are_looked_at(done):
-    positive = np.arange(200) % 10 == 0
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("setpoint.penalty.classifier._MOST_SEEN", 60)
-        order = Order((0, 0), positive)
-        rows, whole = order.refresh_rows(3, done), Order((0, 0), positive, True)
-        assert whole.refresh_rows(3, done) == slice(0, 200)
-    seen = np.concatenate([order.of(2), order.of(3)[:done]])[-60:]
-    assert sorted(rows) == sorted([*np.flatnonzero(positive), *seen[~positive[seen]]])
-    assert sorted(order.of(3)) == list(range(200))
-
-
 def test_a_last_batch_of_one_row(monkeypatch):
     schedule = {"max_epochs": 1}
     counts = [
@@ -162,30 +123,6 @@ def test_a_last_batch_of_one_row(monkeypatch):
         for module in (normalised, "mlp")
     ]
     assert counts == [2, 3]
-
-
-@over("rows", [slice(3, 40), np.array([5, 1, 1, 48])])
-@over("kind", [torch.float32, torch.float64])
-def test_batches_of_rows_that_are_kept_as_a_tensor(rows, kind):
-    whole = modules.as_batch(X, slice(None), kind)
-    some = modules.as_batch(whole, rows, kind)
-    assert torch.equal(some, modules.as_batch(X, rows, kind))
-    some.zero_()  # as a module may that works in place
-    assert torch.equal(whole, modules.as_batch(X, slice(None), kind))
-    assert modules.resident(X, kind, "cpu") is X
-
-
-def test_scores_in_any_batches_and_of_read_only_rows(monkeypatch):
-    rows = X[:50].astype(np.float32)
-    rows.flags.writeable = False
-    made = modules.build(normalised, 4, 0)
-    whole = modules.scores(made, rows)
-    assert made.training
-    monkeypatch.setattr(modules, "_MOST_ROWS", 7)
-    for some in (None, np.array([3, 1, 49]), slice(9, 20)):
-        wanted = whole if some is None else whole[some]
-        np.testing.assert_allclose(modules.scores(made, rows, rows=some), wanted, atol=1e-6)
-    assert modules.scores(made, rows[:0]).shape == (0,)
 
 
 # ---------------------------------------------------------------------- modules
@@ -249,31 +186,6 @@ def test_a_module_that_is_made_already_and_torch_that_is_not_there(monkeypatch):
 
 
 # ---------------------------------------------------------------------- where numbers end
-class Breaking(nn.Linear):
-    """Gives NaN from its 15th batch in training on, until it is loaded anew."""
-
-    def __init__(self, d):
-        super().__init__(d, 1)
-        self.left = 15
-
-    def forward(self, x):
-        if self.training:
-            self.left -= 1
-        return super().forward(x) * (float("nan") if self.training and self.left < 0 else 1.0)
-
-    def load_state_dict(self, *args, **kwargs):
-        self.left = 15
-        return super().load_state_dict(*args, **kwargs)
-
-
-def test_nan_ends_the_stage_and_not_the_training():
-    clf = network("f1", Breaking, solver=PORTFOLIO).fit(X, Y)
-    notes = {w.partition(":")[0] for w in clf.goal_report_.warnings if ENDED in w}
-    assert notes == set(methods(clf))
-    assert len(notes) == 8
-    assert np.isfinite(clf.decision_function(X)).all()
-
-
 def test_nothing_finite_at_all():
     rows = X.copy()
     rows[0, 0] = 1e300  # infinite in single precision
@@ -293,22 +205,3 @@ def test_on_a_gpu(matrix):
     assert not any(ENDED in w for w in report.warnings)
     assert report.satisfied
     assert report.objective.value > 0.5
-
-
-@pytest.mark.long
-def test_a_million_rows_in_two_gigabytes():
-    code = """
-import resource
-import numpy as np
-from penalty.samples import network
-from setpoint.solvers import Portfolio
-rng = np.random.default_rng(0)
-X = rng.normal(size=(1_000_000, 50))
-y = X[:, 0] + rng.normal(size=len(X)) > 2.0
-schedule = {"max_epochs": 1, "batch_size": 4096, "learning_rate": 1e-3}
-clf = network(schedule=schedule, solver=Portfolio(polish=False)).fit(X, y)
-assert len(clf.candidates_) == 8
-most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-assert most < 2.0, most
-"""
-    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[1], check=True)
