@@ -20,7 +20,6 @@ from setpoint import (
     StoppedError,
     StoppedWarning,
     frontier,
-    save_model,
 )
 from setpoint.classifiers import linear_scores, open_fit
 from setpoint.errors import InputError
@@ -193,15 +192,6 @@ def test_scores_that_are_not_finite_end_a_stage(monkeypatch):
 def test_solvers_refuse_wrong_parameters(make, what):
     with pytest.raises(InputError, match=what):
         make()
-
-
-def test_what_a_linear_model_has(tmp_path):
-    clf = penalty(FPOR).fit(X, Y)
-    assert "coef_" in dir(clf)
-    assert "module_" not in dir(clf)
-    with pytest.raises(TypeError, match=r"`module` is .*<lambda>"):  # it cannot be found again
-        save_model(clf.set_params(module=lambda d: None), tmp_path / "a.skops")
-    assert not list(tmp_path.iterdir())
 
 
 # ---------------------------------------------------------------------- certified iterates

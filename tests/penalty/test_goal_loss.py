@@ -226,29 +226,6 @@ def test_where_no_threshold_meets_the_goal_it_is_said():
     assert caught.value.violation == cut.violation
 
 
-LONGER = {"steps": 320, "warmup": 27_000}
-
-
-@over("solver,options", [("sigmoid", LONGER), ("profiled", {}), ("ero", LONGER)], every=3)
-def test_the_last_iterate_of_a_linear_model_beats_cross_entropy(solver, options):
-    rng = np.random.default_rng(0)  # positives of two kinds, of which a linear model can find one
-    kind = rng.choice(3, 4000, p=[0.85, 0.075, 0.075])
-    centre = np.array([[0, 0], [3, -1.5], [0, 2]])[kind]
-    x = np.hstack([centre + rng.normal(size=(4000, 2)), rng.normal(size=(4000, 2))])
-    x, y = torch.tensor(x, dtype=torch.float32), torch.tensor(kind > 0)
-    torch.manual_seed(0)
-    model, loss = torch.nn.Linear(4, 1), GoalLoss(FPOR, solver, **options)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
-    for _ in range(20):
-        for rows in torch.randperm(4000).split(256):
-            loss(model(x[rows]), y[rows]).backward()
-            optimizer.step()
-            optimizer.zero_grad()
-    cut = loss.cut(model(x).detach(), y)
-    assert cut.violation == 0.0
-    assert cut.score > 0.4  # cross-entropy: 0.25
-
-
 # ---------------------------------------------------------------------- going on
 @solvers
 @over("stop", [1, 13])

@@ -141,30 +141,15 @@ def test_a_last_batch_of_one_row(monkeypatch):
 
 
 # ---------------------------------------------------------------------- modules
-class Squeezing(nn.Linear):
-    def forward(self, x):
-        return super().forward(x).squeeze()
-
-
-def squeezing(d):
-    return Squeezing(d, 1)
-
-
 def without_argument():
     return nn.Sequential(nn.LazyLinear(1), nn.Flatten(0))
-
-
-def tied(d):
-    first, second = nn.Linear(d, d), nn.Linear(d, d)
-    second.weight = first.weight
-    return nn.Sequential(first, second, nn.Linear(d, 1))
 
 
 def double(d):
     return nn.Linear(d, 1).double()
 
 
-@over("module", ["mlp", squeezing, without_argument, tied, double, normalised])
+@over("module", ["mlp", without_argument, double, normalised])
 def test_modules_are_copied_by_their_numbers_and_leave_generators_alone(module, tmp_path):
     torch.manual_seed(7)
     expected = torch.rand(3)

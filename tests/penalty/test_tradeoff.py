@@ -65,25 +65,17 @@ def test_score_and_violation_are_those_of_the_program(text):
         assert goal.violation(A, B) == pytest.approx(worst, abs=1e-12)
 
 
-@over(
-    "text,share",
-    [
-        ("maximize negative_predictive_value", 0.0),
-        ("maximize macro_precision", 0.5),
-        ("maximize mcc", 0.0),
-    ],
-)
+@over("text,share", [("negative_predictive_value", 0.0), ("macro_precision", 0.5), ("mcc", 0.0)])
 def test_all_but_rounding_is_all(text, share):
     # Weights summed in another order leave 1e-15 of a class, and NPV was that over that.
     rng = np.random.default_rng(0)
-    for _ in range(50):
+    for _ in range(20):
         w = rng.uniform(0.1, 3.0, 50)
-        goal = of(text, w[:30].sum(), w[30:].sum())
+        goal = of(f"maximize {text}", w[:30].sum(), w[30:].sum())
         A, B = np.cumsum(np.sort(w[30:]))[-1], np.cumsum(np.sort(w[:30]))[-1]
-        expected = share * A / (A + B)
-        assert goal.score(A, B) == pytest.approx(expected, abs=1e-7)
+        assert goal.score(A, B) == pytest.approx(share * A / (A + B), abs=1e-7)
         if goal.accepted.ratios is not None:
-            assert form_at(goal, 0, A, B) == pytest.approx(expected, abs=1e-9)
+            assert form_at(goal, 0, A, B) == pytest.approx(share * A / (A + B), abs=1e-9)
 
 
 @over("totals", [(N, P), (70.1, 0.3), (0.1 + 0.2, 12345.678)])

@@ -160,19 +160,6 @@ def test_the_mixture_meets_rows_that_svms_alone_miss(name):
     assert majorizer.values(linear_scores(X, alone))[1].max() > 1e-3
 
 
-@over("chooser", CHOOSERS)
-def test_rows_that_cannot_be_met_end_with_multipliers_at_the_cap(chooser):
-    text = "minimize error_rate subject to recall >= 0.99 and predicted_rate <= 0.1"
-    problem = oracle.problem_of(text, ROWS)
-    w = np.zeros(X.shape[1] + 1)
-    majorizer = Majorizer(problem, linear_scores(X, w))
-    found = cutting_planes(majorizer, SVM(X, problem.lam), [w], cap=50.0, chooser=chooser)
-    np.testing.assert_allclose(found.v.max(), 50.0)
-    assert np.isfinite(found.w).all()
-    assert majorizer.values(linear_scores(X, found.w))[1].max() > 0.1
-    assert found.closed
-
-
 # ---------------------------------------------------------------------- the model of the dual
 def test_the_centre_is_that_of_a_triangle_and_of_a_box():
     triangle = Hypograph(1, 10.0)

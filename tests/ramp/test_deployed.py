@@ -144,18 +144,6 @@ def test_a_start_from_the_deployed_model_is_that_model(monkeypatch):
         assert np.median(np.abs(z)) == pytest.approx(0.5)
 
 
-@over("options", [{"start": "baseline"}, {"baseline_score_feature": False}])
-def test_zero_weight_is_absent(options):
-    w, spoilt, n = np.ones(len(S.y)), S.X.copy(), 200
-    w[:n], spoilt[:n] = 0.0, 1e3 * spoilt[:n]
-    both = (DEPLOYED, DEPLOYED) if "start" in options else (S.old, S.old[n:])
-    a = mild(spoilt, sample_weight=w, baseline=both[0], **options)
-    b = mild(S.X[n:], S.y[n:], baseline=both[1], **options)
-    np.testing.assert_allclose(a.decision_function(S.X), b.decision_function(S.X), atol=1e-4)
-    assert a.goal_report_.objective.value == pytest.approx(b.goal_report_.objective.value)
-    assert a.goal_report_.counts.n_rows == len(S.y) - n
-
-
 @over("goal", ["minimize churn", "minimize error_rate subject to churn <= 0"])
 def test_the_deployed_model_stays_a_candidate(goal):
     clf = ramp(goal, baseline=DEPLOYED).fit(S.X, S.y)

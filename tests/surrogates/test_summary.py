@@ -60,39 +60,31 @@ def test_what_is_shown_of_the_path():
     assert all(line in text for line in (summary.title, *summary.lines()[:4]))
 
 
-# -- the picture -------------------------------------------------------------------------
-def labels(ax):
-    return ax.get_legend_handles_labels()[1]
-
-
-def test_each_start_has_a_line_and_the_best_is_marked():
-    ax = plot_surrogate_path(GAIN, "f1", ax=Figure()).ax_
-    starts = ["from logistic (the best path)", "from post-shift", "from zero"]
-    assert labels(ax) == [*starts, "baseline 0.4500", "best 0.4740, returned"]
-    ax = plot_surrogate_path(searched(NO)).ax_
-    assert labels(ax)[-2:] == ["baseline 0.4500, returned", "best 0.4740"]
-    same = replace(NO, best_value=0.45)
-    assert labels(plot_surrogate_path(same, ax=Figure()).ax_)[-1] == "baseline 0.4500, returned"
-    ax = plt.subplots()[1]  # axes that are given hold the metric alone
-    assert plot_surrogate_path(LOSS, "minimize error_rate", ax=ax).axes_ == (ax,)
-
-
 @over(
-    ("summary", "panels", "bands"),
+    ("summary", "panels", "bands", "last"),
     [
-        (adaptive_summary(11), 2, 10),
-        (replace(GAIN, path=GAIN.path[6:7]), 2, 6),
-        (replace(GAIN, path=adaptive_summary(1).path, surrogates=("own",)), 1, 0),
+        (adaptive_summary(11), 2, 10, "best 0.4740, returned"),
+        (replace(GAIN, path=GAIN.path[6:7]), 2, 6, "best 0.4740, returned"),
+        (
+            replace(GAIN, path=adaptive_summary(1).path, surrogates=("own",)),
+            1,
+            0,
+            "best 0.4740, ret",
+        ),
+        (replace(NO, best_value=0.45), 2, 6, "baseline 0.4500, returned"),
     ],
 )
-def test_weights_are_stacked_with_names_that_keep_clear(summary, panels, bands):
-    display = plot_surrogate_path(summary, ax=Figure())
+def test_weights_are_stacked_with_names_that_keep_clear(summary, panels, bands, last):
+    display = plot_surrogate_path(summary, "f1", ax=Figure())
     FigureCanvasAgg(display.figure_).draw()
+    assert display.ax_.get_legend_handles_labels()[1][-1].startswith(last)
     texts = [text for ax in display.axes_[1:] for text in ax.texts]
     assert (len(display.axes_), len(texts)) == (panels, bands)
     boxes = [text.get_window_extent() for text in texts]
     assert all(a.y1 <= b.y0 + 1 for a, b in pairwise(boxes))
     assert all(box.x1 <= display.figure_.bbox.x1 and box.y0 >= 0 for box in boxes)
+    ax = plt.subplots()[1]  # axes that are given hold the metric alone
+    assert plot_surrogate_path(searched(summary), ax=ax).axes_ == (ax,)
 
 
 def test_bad_arguments():
