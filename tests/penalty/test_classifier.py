@@ -20,14 +20,11 @@ from setpoint import (
     StoppedError,
     StoppedWarning,
     frontier,
-    save_model,
-    solve,
 )
 from setpoint.classifiers import linear_scores, open_fit
 from setpoint.errors import InputError
 from setpoint.penalty.selection import AtMargins
-from setpoint.search import Limits
-from setpoint.solvers import CrossEntropy, CuttingPlane, Minibatches, Portfolio, Profiled, Sigmoid
+from setpoint.solvers import CrossEntropy, CuttingPlane, Portfolio, Profiled, Sigmoid
 from thinning import over
 
 X, Y = imbalanced(1000)
@@ -40,7 +37,7 @@ def scores_of(clf, X=X):
 
 
 # ---------------------------------------------------------------------- what is found
-@over("kind,solver", itertools.product(oracle.ALL, SOLVERS), every=9)
+@over("kind,solver", itertools.product(oracle.ALL, SOLVERS), every=11)
 def test_never_below_cross_entropy_and_its_threshold_is_the_best(kind, solver):
     solved = PLAIN if solver == "portfolio" else solver
     clf = penalty(oracle.ALL[kind], solver=solved, min_positives=5, on_infeasible="nearest")
@@ -66,10 +63,8 @@ def test_the_report_says_what_predictions_do():
     assert report.certificate.gap is report.certificate.bound is None  # of models nothing is
     assert "certified" not in str(report)
     assert clf.trace_[-1].objective == report.objective.value
-    assert any("`min_positives` sets it" in w for w in report.warnings)
     assert any("1,000 rows that the model was trained on flatters" in w for w in report.warnings)
-    found = solve(FPOR, clf.decision_function(X), Y, randomized=False).report
-    assert found.objective.value == report.objective.value == frontier(clf).at(0.7)
+    assert frontier(clf).at(0.7) == report.objective.value
     report = penalty("f1").fit(X, X[:, 0] > 1.0).goal_report_
     assert "Nothing improved on cross-entropy on these rows." in report.warnings
 
@@ -83,17 +78,6 @@ def test_cross_entropy_is_logistic_regression(balanced, form):
     theirs = LogisticRegression(C=1 / (1e-4 * len(X)), class_weight=weight, tol=1e-9).fit(rows, Y)
     np.testing.assert_allclose(found.coef_, theirs.coef_, atol=2e-3)
     np.testing.assert_allclose(found.intercept_, theirs.intercept_, atol=2e-3)
-
-
-def test_sparse_rows_take_every_solver(short_polish):
-    rows = np.where(np.abs(X) > 0.5, X, 0.0)[:200]
-    found = [
-        {c["method"]: c["objective"] for c in clf.fit(form(rows), Y[:200]).candidates_}
-        for form in (np.asarray, sparse.csr_matrix)
-        for clf in [penalty(solver="portfolio", preprocessor=None)]
-    ]
-    assert len(found[0]) == 9
-    assert found[0] == pytest.approx(found[1], abs=0.02)
 
 
 # ---------------------------------------------------------------------- the polish
@@ -120,8 +104,6 @@ def short_polish(monkeypatch):
 
 
 def test_only_the_polish_draws_and_held_out_rows_judge_it(short_polish):
-    a, b = (penalty(random_state=s).fit(X, Y).coef_ for s in (0, 1))
-    assert np.array_equal(a, b)
     options = {"solver": POLISHED, "validation_fraction": 0.25}
     fits = [penalty(FPOR, random_state=s, **options) for s in (0, None, 5)]
     one, same, other = (clf.fit(X[:600], Y[:600]) for clf in fits)
@@ -143,14 +125,6 @@ def test_the_polish_is_left_out_where_there_are_many_features(short_polish):
 
 
 # ---------------------------------------------------------------------- weights
-def test_weights_that_are_shares_ask_for_as_many_rows():
-    plain, shares = (
-        penalty(FPOR).fit(X, Y, sample_weight=w).goal_report_ for w in (None, np.full(1000, 1e-3))
-    )
-    assert shares.objective.value == pytest.approx(plain.objective.value, abs=0.01)
-    assert any("At least 0.02 of the rows' weight has to be" in w for w in shares.warnings)
-
-
 # ---------------------------------------------------------------------- ends
 def test_so_many_rows_are_accepted_at_least():
     assert penalty("maximize precision", min_positives=150).fit(X, Y).predict(X).sum() >= 150
@@ -163,9 +137,6 @@ def test_so_many_rows_are_accepted_at_least():
     with pytest.raises(InfeasibleError, match=hopeless) as caught:
         penalty(goal, solver="cross-entropy").fit(noise, y)
     assert "predicted_rate" not in str(caught.value)
-    near = penalty(goal, min_positives=190, on_infeasible="nearest").fit(X, Y).goal_report_
-    assert near.status == "nearest"
-    assert not near.satisfied
 
 
 def test_all_negative_is_never_silent():
@@ -185,31 +156,13 @@ def test_time_is_up(monkeypatch):
     assert clf.goal_report_.satisfied
 
 
-def test_interrupted(monkeypatch):
-    for after in (0, 30):
-        ticks = itertools.count()
-
-        def interrupted(self, ticks=ticks, after=after):
-            if next(ticks) == after:
-                raise KeyboardInterrupt
-
-        monkeypatch.setattr(Limits, "tick", interrupted)
-        if after == 0:
-            with pytest.raises(KeyboardInterrupt):
-                penalty(FPOR).fit(X, Y)
-    with pytest.warns(StoppedWarning, match="^interrupted: the best found so far is kept$"):
-        clf = penalty(FPOR).fit(X, Y)
-    assert clf.goal_report_.satisfied
-
-
 def test_features_without_end_end_stages_and_no_training(short_polish):
     rows = X[:60].copy()
     rows[0, 0], rows[1, 1] = 1e300, -1e300
-    for solver in sorted(SOLVERS, key="portfolio".__eq__):  # which is the last
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy may say it, in its own words
-            clf = penalty(solver=solver, preprocessor=None).fit(rows, Y[:60])
-        assert all(np.isfinite(c["objective"]) for c in clf.candidates_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy may say it, in its own words
+        clf = penalty(solver="portfolio", preprocessor=None).fit(rows, Y[:60])
+    assert all(np.isfinite(c["objective"]) for c in clf.candidates_)
     assert any("too large to be whitened" in w for w in clf.goal_report_.warnings)
 
 
@@ -233,8 +186,6 @@ def test_scores_that_are_not_finite_end_a_stage(monkeypatch):
         (lambda: Sigmoid(temperature=0), "`temperature` is a number above 0"),
         (lambda: Portfolio(members=(CuttingPlane(),)), "`members` are solvers that train"),
         (lambda: Portfolio(members=(Sigmoid(balanced=True),)), "begins with both"),
-        (lambda: Minibatches(learning_rate=float("nan")), "`learning_rate` is 'auto' or .*got nan"),
-        (lambda: Minibatches(batch_size=0), "`batch_size` is 'auto' or a whole number >= 1, got 0"),
         (lambda: penalty(solver="ero").set_params(solver__rates="hinge"), "takes balanced, got"),
     ],
 )
@@ -243,27 +194,8 @@ def test_solvers_refuse_wrong_parameters(make, what):
         make()
 
 
-def test_options_of_a_solver():
-    one = penalty(solver="sigmoid").fit(X, Y)
-    steep = clone(penalty(solver="sigmoid")).set_params(solver__temperature=5.0)
-    assert steep.solver == Sigmoid(temperature=5.0)
-    assert len(steep.fit(X, Y).candidates_) == len(one.candidates_) - 1
-
-
-def test_what_a_linear_model_has(tmp_path):
-    clf = penalty(FPOR).fit(X, Y)
-    assert "coef_" in dir(clf)
-    assert "module_" not in dir(clf)
-    with pytest.raises(AttributeError, match="module_ is not there for `module='linear'`"):
-        _ = clf.module_
-    with pytest.raises(TypeError, match=r"`module` is .*<lambda>"):  # it cannot be found again
-        save_model(clf.set_params(module=lambda d: None), tmp_path / "a.skops")
-    assert not list(tmp_path.iterdir())
-
-
 # ---------------------------------------------------------------------- certified iterates
 HALF = "maximize recall subject to precision >= 0.5"
-FROP = "maximize precision subject to recall >= 0.7"
 MANY = imbalanced()
 
 
@@ -291,33 +223,12 @@ def test_the_best_at_each_margin_is_kept_once():
     assert pool.values.tolist() == [-np.inf] * 2 + [14.0] * 8 + [20.0]
 
 
-@over("goal,least", [(HALF, 200), (FROP, "auto")])
-def test_several_models_are_tried_and_one_is_kept(goal, least):
-    clf = penalty(goal, confidence=0.95, min_positives=least).fit(*MANY)
+def test_several_models_are_tried_and_one_is_kept():
+    clf = penalty(HALF, confidence=0.95, min_positives=200).fit(*MANY)
     found = clf.goal_report_.guarantee
     assert (found.state, found.method) == ("certified", "path of rules")
     assert found.tried > 3
     # The model that is kept is the one whose scores the rule was found on.
     data = open_fit(clone(clf), *MANY)
     np.testing.assert_allclose(clf.decision_function(data.X) + clf.threshold_, clf.evidence_.scores)
-    certifying = data.certifying.given[None]
-    report = clf.evaluate(certifying.X, certifying.y)
-    assert report.objective.value == clf.goal_report_.objective.value
-    accepted = clf.evidence_.confusion(clf.rule_).counts[:, :, 1].sum()
-    assert accepted >= (0 if least == "auto" else least)
-
-
-def test_rows_held_out_choose_and_others_certify():
-    clf = penalty(HALF, confidence=0.95, validation_fraction=0.5).fit(*MANY)
-    assert clf.evidence_.n_rows == 700
-    assert clf.goal_report_.counts.n_rows == 600
-    assert clf.goal_report_.guarantee.state == "certified"
-    assert len(clf.candidates_) == 2
-
-
-def test_a_network_is_certified():
-    pytest.importorskip("torch")
-    options = {"module": "mlp", "confidence": 0.9, "training": Minibatches(max_epochs=3)}
-    report = penalty(HALF, **options).fit(*MANY).goal_report_
-    assert report.guarantee.state == "certified"
-    assert report.guarantee.rows == report.counts.n_rows == 600
+    assert clf.evidence_.confusion(clf.rule_).counts[:, :, 1].sum() >= 200

@@ -112,16 +112,14 @@ def test_forms_of_labels_and_logits():
     z, y = logits()
     wanted = GoalLoss(FPOR, warmup=0)(z, y)
     assert wanted.dtype == torch.float32
-    for a in (z, z[:, None]):
-        for b in (y[:, None], y.float(), y.double(), y.long(), y.to(torch.uint8), y.numpy()):
-            assert GoalLoss(FPOR, warmup=0)(a, b) == wanted
+    for a, b in ((z[:, None], y[:, None]), (z, y.double()), (z, y.to(torch.uint8)), (z, y.numpy())):
+        assert GoalLoss(FPOR, warmup=0)(a, b) == wanted
     assert GoalLoss(FPOR, warmup=0)(z.double(), y).dtype == torch.float64
-    for half in (torch.float16, torch.bfloat16):  # is computed in single precision
-        value = GoalLoss(FPOR, warmup=0)(z.to(half), y)
-        torch.testing.assert_close(value, wanted, rtol=0.05, atol=0.01)
-        value.backward()
-        assert z.grad.isfinite().all()
-        assert GoalLoss(FPOR, warmup=0).to(half)(z.to(half), y).isfinite()
+    half = torch.float16  # is computed in single precision
+    value = GoalLoss(FPOR, warmup=0).to(half)(z.to(half), y)
+    torch.testing.assert_close(value, wanted, rtol=0.05, atol=0.01)
+    value.backward()
+    assert z.grad.isfinite().all()
 
 
 # ---------------------------------------------------------------------- the memory
@@ -145,12 +143,6 @@ def test_the_latest_rows_are_looked_at():
     assert sorted(seen.scores) == sorted(z[-150:].tolist())
     assert seen.positive.sum() == int(y[-150:].sum())
     assert seen.weight is None
-    z, y = logits(20_000)
-    few = shown(GoalLoss(FPOR), z, y, [500] * 40)
-    positive = few._latest().positive
-    assert min(positive.sum(), (~positive).sum()) == 300
-    few(z, y)  # a batch is looked at whole
-    assert len(few._latest().positive) == 20_000
 
 
 def test_nothing_is_remembered_in_eval_mode():
@@ -193,14 +185,12 @@ def test_refreshes_and_progress():
         assert loss.refreshes == expected + 1
     # Rows of the warm-up, steps that are announced, steps that are done, and the progress then.
     for warmup, steps, done, progress in (
-        (800, 12, 12, 1.0),
         (800, 12, 13, 1.0),
         (800, 12, 7, 0.5),
         (0, None, 12, 11 / 111),
-        (200 * 400, None, 400, 0.5),  # as many steps as the warm-up took
     ):
-        loss = GoalLoss("f1", warmup=warmup, steps=steps)
-        for _ in range(done):
+        loss = shown(GoalLoss("f1", warmup=warmup, steps=steps), z, y, [400])
+        for _ in range(done - 1):
             loss(z, y)
         assert loss.progress == pytest.approx(progress)
 
@@ -221,15 +211,10 @@ def test_the_threshold_is_the_exact_one():
 def test_so_many_rows_are_accepted_at_least():
     scores, y = np.arange(200.0), np.arange(200) >= 150
     y[140:199] = np.arange(59) % 2 > 0
-    lone = GoalLoss(FPOR, min_positives=1).cut(scores, y)
-    assert (lone.A, lone.B) == (1.0, 0.0)
+    assert GoalLoss(FPOR, min_positives=1).cut(scores, y).A == 1.0
     several = GoalLoss(FPOR).cut(scores, y)
     assert several.A + several.B >= 20
     assert several.violation > 0.0  # and says so
-    few = GoalLoss(FPOR).cut(np.arange(50.0), np.arange(50) >= 47)
-    assert (few.A, few.violation) == (3.0, 0.0)
-    many = GoalLoss("maximize precision").cut(np.arange(4000.0), np.arange(4000) >= 2000)
-    assert many.A >= 40  # 2 % of the positives
 
 
 def test_where_no_threshold_meets_the_goal_it_is_said():
@@ -239,32 +224,6 @@ def test_where_no_threshold_meets_the_goal_it_is_said():
     with pytest.raises(InfeasibleError, match=r"violation is 0\.\d+.* cut\(\) returns") as caught:
         GoalLoss(FPOR).threshold(scores, y)
     assert caught.value.violation == cut.violation
-
-
-@pytest.mark.parametrize(
-    ("solver", "options"),
-    [
-        ("profiled", {}),
-        *((s, {"steps": 320, "warmup": 27_000}) for s in ("profiled", "sigmoid", "ero")),
-    ],
-)  # "lagrangian" swings
-def test_the_last_iterate_of_a_linear_model_beats_cross_entropy(solver, options):
-    rng = np.random.default_rng(0)  # positives of two kinds, of which a linear model can find one
-    kind = rng.choice(3, 4000, p=[0.85, 0.075, 0.075])
-    centre = np.array([[0, 0], [3, -1.5], [0, 2]])[kind]
-    x = np.hstack([centre + rng.normal(size=(4000, 2)), rng.normal(size=(4000, 2))])
-    x, y = torch.tensor(x, dtype=torch.float32), torch.tensor(kind > 0)
-    torch.manual_seed(0)
-    model, loss = torch.nn.Linear(4, 1), GoalLoss(FPOR, solver, **options)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
-    for _ in range(20):
-        for rows in torch.randperm(4000).split(256):
-            loss(model(x[rows]), y[rows]).backward()
-            optimizer.step()
-            optimizer.zero_grad()
-    cut = loss.cut(model(x).detach(), y)
-    assert cut.violation == 0.0
-    assert cut.score > 0.4  # cross-entropy: 0.25
 
 
 # ---------------------------------------------------------------------- going on
@@ -331,14 +290,11 @@ def test_on_a_gpu():
     [
         ({"solver": "portfolio"}, InputError, "`solver` is one of 'profiled', 'lagrangian'"),
         ({"memory": 1}, InputError, "`memory` is 'auto' or a whole number of at least 2, got 1"),
-        ({"refresh_every": 0}, InputError, "`refresh_every` is 'auto' or a whole number of at"),
-        ({"warmup": -1}, InputError, "`warmup` is a whole number of at least 0, got -1"),
         ({"steps": True}, InputError, "`steps` is None or a whole number of at least 1, got True"),
         ({"min_positives": "some"}, InputError, "`min_positives` is 'auto' or a finite number"),
         ({"positives": 3}, InputError, "positives and negatives are given together"),
         ({"positives": 3, "negatives": 0}, InputError, "`negatives` is a finite number above 0"),
         ({"goal": "maximize predicted_rate"}, ShapeError, "`PlugInClassifier` takes any goal"),
-        ({"goal": "maximize f1.min(sex)"}, GoalError, "'sex'"),
         ({"goal": "maximize recall(label='spam')"}, GoalError, "'spam'"),
     ],
 )
@@ -354,17 +310,14 @@ def test_batches_are_checked_and_leave_nothing_behind():
     loss = GoalLoss(FPOR, warmup=0)
     for error, message, given in [
         (InputError, "`logits` are finite numbers, got nan in row 3 and 1 such rows", (bad, y)),
-        (InputError, "`logits` are finite numbers, got inf", (z + float("inf"), y)),
         (InputError, "`logits` have shape (n,) or (n, 1), one", (torch.zeros(6, 2), y)),
         (InputError, "one number a row, got ()", (z[0], y)),
         (InputTypeError, "`logits` are floating-point numbers", (y.long(), y)),
         (InputError, "`y` has shape (6,) or (6, 1), as there are 6 logits, got (5,)", (z, y[:5])),
         (InputError, "`y` holds 0 and 1, got 2.0 in row 1", (z, torch.arange(6) * 2.0)),
-        (InputError, "`y` holds 0 and 1, got nan in row 0", (z, y * nan)),
         (InputTypeError, "`y` holds real numbers", (z, y * 1j)),
         (InputTypeError, "`y` is a tensor or array of 0 and 1, as numbers or bool, got list of "
          "<U3, such as 'no'", (z, text)),
-        (InputTypeError, "such as 'no'", (z, np.array(text, object))),
         (InputTypeError, "got a list of parts of different shapes", (z, [[0], [0, 1]])),
         (InputError, "`weight` has shape", (z, y, torch.ones(2))),
         (InputError, "`weight` holds finite numbers that are at least 0, got -1.0 in row 0",

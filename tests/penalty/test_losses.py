@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from oracles import penalty as oracle
-from penalty.samples import goal_of, penalty, scored
+from penalty.samples import goal_of, scored
 from setpoint.penalty.losses import (
     CrossEntropyLoss,
     ExactPenalty,
@@ -22,7 +22,6 @@ from setpoint.penalty.losses import (
     untied,
 )
 from setpoint.penalty.problem import best_cut
-from setpoint.solvers import EroAdam
 from thinning import over
 
 GOALS = {kind: oracle.ALL[kind] for kind in (*oracle.GOALS, "g-mean")}
@@ -237,21 +236,6 @@ def test_exact_penalty_keeps_the_last_s_where_none_is_feasible():
 
 
 # ---------------------------------------------------------------------- s by Adam
-@over("name", JOINT)
-def test_s_stays_between_zero_and_one(name):
-    z, positive = scored()
-    loss = LOSSES[name](goal_of(GOALS["FPOR"], positive))
-    rng = np.random.default_rng(1)
-    for i in range(200):
-        loss.refresh(RefreshBatch(z, positive), i / 200)
-        some = rng.choice(80, 20, replace=False)
-        loss.advance(z[some], positive[some], some)
-        z = z + 0.1 * rng.normal(size=80)
-        assert ((loss.s >= 0) & (loss.s <= 1)).all()
-    assert loss.steps.sum() == 200 * 20
-    assert loss.round == 49
-
-
 @over("form", FORMS)
 @over("scale", SCALES)
 def test_the_forms_penalise_what_the_paper_does(form, scale):
@@ -322,14 +306,3 @@ def test_weight_two_is_the_row_twice(form, scale):
         two.advance(z[twice], positive[twice])
     np.testing.assert_allclose(one.s[twice], two.s, atol=1e-9)
     assert 0 < one.s.sum() < 80
-
-
-@over("form", FORMS)
-@over("scale", SCALES)
-def test_a_separable_problem_is_solved(form, scale):
-    X = np.random.default_rng(0).normal(size=(200, 3))
-    positive = X[:, 0] + X[:, 1] > 1.0
-    X[positive] += 0.3
-    clf = penalty(GOALS["FPOR"], solver=EroAdam(reformulation=form, penalty_scale=scale))
-    best = clf.fit(X, positive).candidates_[0]
-    assert (best["objective"], best["violation"]) == (1.0, 0.0)

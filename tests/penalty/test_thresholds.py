@@ -131,9 +131,9 @@ def test_all_of_them_contend_where_nothing_is_known(seed, weighted, digits):
         assert [a, b] == counted(*rows, there)
 
 
-@pytest.mark.parametrize("kind", list(ALL))
 @given(
     seed=seeds,
+    kind=st.sampled_from(list(ALL)),
     weighted=st.booleans(),
     least=st.sampled_from([0.0, 10.0]),
     few=st.sampled_from([100, 2000]),

@@ -15,20 +15,16 @@ N, P = 70.0, 30.0
 TAKEN = (
     "maximize recall subject to precision >= 0.8",
     "maximize precision subject to recall >= 0.8",
-    "maximize f1",
     "maximize fbeta(2) subject to precision >= 0.5",
-    "maximize accuracy",
     "minimize error_rate subject to false_positive_rate <= 0.2 and recall >= 0.5",
     "maximize balanced_accuracy",
     "maximize g_mean subject to specificity >= 0.7",
     "maximize h_mean",
-    "maximize q_mean",
     "maximize min_recall",
     "maximize mcc",
     "maximize jaccard subject to negative_predictive_value >= 0.85",
     "maximize negative_predictive_value subject to recall(label=0) >= 0.5",
     "minimize cost({(1, 0): 5, (0, 1): 1})",
-    "maximize macro_f1",
     "maximize recall + precision subject to min_recall >= 0.2",
     "maximize tp subject to 0.5 <= precision",
 )
@@ -69,25 +65,17 @@ def test_score_and_violation_are_those_of_the_program(text):
         assert goal.violation(A, B) == pytest.approx(worst, abs=1e-12)
 
 
-@over(
-    "text,share",
-    [
-        ("maximize negative_predictive_value", 0.0),
-        ("maximize macro_precision", 0.5),
-        ("maximize mcc", 0.0),
-    ],
-)
+@over("text,share", [("negative_predictive_value", 0.0), ("macro_precision", 0.5), ("mcc", 0.0)])
 def test_all_but_rounding_is_all(text, share):
     # Weights summed in another order leave 1e-15 of a class, and NPV was that over that.
     rng = np.random.default_rng(0)
-    for _ in range(50):
+    for _ in range(20):
         w = rng.uniform(0.1, 3.0, 50)
-        goal = of(text, w[:30].sum(), w[30:].sum())
+        goal = of(f"maximize {text}", w[:30].sum(), w[30:].sum())
         A, B = np.cumsum(np.sort(w[30:]))[-1], np.cumsum(np.sort(w[:30]))[-1]
-        expected = share * A / (A + B)
-        assert goal.score(A, B) == pytest.approx(expected, abs=1e-7)
+        assert goal.score(A, B) == pytest.approx(share * A / (A + B), abs=1e-7)
         if goal.accepted.ratios is not None:
-            assert form_at(goal, 0, A, B) == pytest.approx(expected, abs=1e-9)
+            assert form_at(goal, 0, A, B) == pytest.approx(share * A / (A + B), abs=1e-9)
 
 
 @over("totals", [(N, P), (70.1, 0.3), (0.1 + 0.2, 12345.678)])
@@ -167,15 +155,10 @@ def test_taken_goals_gain_by_positives_and_lose_by_negatives(text):
 FALLS, RISES = "falls with accepted positives", "rises with accepted negatives"
 REFUSED = {
     "maximize predicted_rate": RISES,
-    "minimize predicted_rate": FALLS,
-    "maximize recall subject to predicted_rate <= 0.2": FALLS,
     "maximize precision subject to predicted_rate >= 0.2": RISES,
     "maximize recall subject to abs(predicted_rate - prior) <= 0.05": FALLS,
-    "maximize false_positive_rate": RISES,
-    "minimize recall": FALLS,
     "maximize recall subject to precision <= 0.8": FALLS,
     "maximize cost({(1, 0): 5, (0, 1): 1})": FALLS,
-    "minimize prior_divergence": FALLS,
 }
 
 
@@ -187,17 +170,8 @@ def test_other_goals_are_refused_with_the_way_out(text):
         of(text)
 
 
-@over(
-    "text,named",
-    [
-        ("maximize f1.min(sex)", "'sex'"),
-        ("maximize recall.on('new')", "'new'"),
-        ("maximize recall subject to recall.on(country='IN') >= 0.5", "'country'"),
-        ("maximize recall subject to churn <= 0.1", "the deployed model"),
-        ("maximize recall subject to recall >= recall.baseline()", "the deployed model"),
-    ],
-)
-def test_groups_data_sets_and_deployed_models_are_refused(text, named):
+@over("text,named", [("maximize f1.min(sex)", "'sex'"), ("maximize recall.on('new')", "'new'")])
+def test_groups_and_data_sets_are_refused(text, named):
     with pytest.raises(GoalError, match=f"{named}.*PlugInClassifier"):
         of(text)
 

@@ -160,19 +160,6 @@ def test_the_mixture_meets_rows_that_svms_alone_miss(name):
     assert majorizer.values(linear_scores(X, alone))[1].max() > 1e-3
 
 
-@over("chooser", CHOOSERS)
-def test_rows_that_cannot_be_met_end_with_multipliers_at_the_cap(chooser):
-    text = "minimize error_rate subject to recall >= 0.99 and predicted_rate <= 0.1"
-    problem = oracle.problem_of(text, ROWS)
-    w = np.zeros(X.shape[1] + 1)
-    majorizer = Majorizer(problem, linear_scores(X, w))
-    found = cutting_planes(majorizer, SVM(X, problem.lam), [w], cap=50.0, chooser=chooser)
-    np.testing.assert_allclose(found.v.max(), 50.0)
-    assert np.isfinite(found.w).all()
-    assert majorizer.values(linear_scores(X, found.w))[1].max() > 0.1
-    assert found.closed
-
-
 # ---------------------------------------------------------------------- the model of the dual
 def test_the_centre_is_that_of_a_triangle_and_of_a_box():
     triangle = Hypograph(1, 10.0)
@@ -335,16 +322,6 @@ def test_one_side_only(method, side):
     solved = SVM(X, LAM, method=method).solve(a, c, eps=1e-6)
     assert solved.dual - 1e-8 <= best <= solved.primal + 1e-8
     assert solved.primal - solved.dual <= 1e-6
-
-
-def test_a_warm_start_saves_passes():
-    X, a, c = drawn(5)
-    machine = SVM(X, LAM)
-    cold = machine.solve(30 * a, 30 * c, eps=1e-7)
-    warm = machine.solve(30 * a, 30.1 * c, cold.xi, eps=1e-7)
-    again = SVM(X, LAM).solve(30 * a, 30.1 * c, eps=1e-7)
-    assert warm.n_passes < again.n_passes
-    np.testing.assert_allclose(warm.primal, again.primal, atol=2e-7)
 
 
 def test_weight_two_is_a_row_twice():

@@ -3,20 +3,16 @@
 from functools import cache
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score, roc_auc_score
-from sklearn.model_selection import ShuffleSplit, StratifiedKFold
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import ShuffleSplit
 
 from setpoint import (
     BlackBox,
     Dataset,
     ModelFileError,
-    StoppedError,
     StoppedWarning,
     evaluate,
     load_model,
@@ -58,9 +54,6 @@ WAYS = [
     {"gradient": "finite-difference"},
     {"gradient": "two-step"},
     {"solver": "surrogate-weights"},
-    {"surrogates": ["logistic", "hinge"]},
-    {"start": "zero", "smooth": None},
-    {"sigma": 0.3, "n_perturbations": 6},
 ]
 
 
@@ -104,18 +97,19 @@ SHUFFLED = ShuffleSplit(3, test_size=0.4, random_state=0)
 """Some rows are judged more than once."""
 
 
-@over(
-    ("cv", "rows"),
-    [(4, 400), (0.3, 120), (StratifiedKFold(3), 400), (HALVES, 200), (None, 400), (SHUFFLED, 480)],
-)
+def weighed(y_true, y_pred, sample_weight):
+    return float(np.average(np.where(y_true == 1, 4.0, -1.0) * y_pred, weights=sample_weight))
+
+
+@over(("cv", "rows"), [(4, 400), (0.3, 120), (HALVES, 200), (SHUFFLED, 480)])
 def test_splits_and_weights(cv, rows):
     w = np.random.default_rng(0).integers(0, 3, 400).astype(float)
     for weight in (None, w):
-        clf = adaptive(BlackBox(f1_score), cv=cv, max_iter=1).fit(X, Y, sample_weight=weight)
+        clf = adaptive(BlackBox(weighed), cv=cv, max_iter=1).fit(X, Y, sample_weight=weight)
         judged = clf.evidence_.rows
         decided = (clf.evidence_.scores.ravel() >= 0).astype(int)
-        value = f1_score(judged.true, decided, sample_weight=judged.weight)
-        assert clf.goal_report_.objective.value == value
+        value = clf.goal_report_.objective.value
+        assert value == pytest.approx(weighed(judged.true, decided, judged.weight), abs=1e-14)
         if weight is None:
             assert clf.goal_report_.objective.rows == clf.evidence_.n_rows == rows
         elif cv == 4:
@@ -127,13 +121,12 @@ def test_splits_and_weights(cv, rows):
 
 
 @over("solver", SOLVERS)
-@over("start", ["post-shift", "zero"])
-def test_heavy_tails(solver, start):
+def test_heavy_tails(solver):
     """A few rows whose scores are enormous do not keep the others where they are."""
     rng = np.random.default_rng(0)
     Z = np.exp(2.5 * rng.normal(size=(300, 2)))
     y = (np.log(Z[:, 0]) + rng.normal(size=300) > 2.5).astype(int)
-    clf = adaptive("g_mean", solver=solver, start=start).fit(Z, y)
+    clf = adaptive("g_mean", solver=solver).fit(Z, y)
     assert len({step.value for step in clf.path_}) > 3
 
 
@@ -179,7 +172,7 @@ def test_the_path_is_reported_and_a_loss_is_a_gain_turned():
 
 
 # ---------------------------------------------------------------------- metrics
-@over("goal", [BlackBox(roc_auc_score), "f1", "minimize cost({('1', '0'): 4, ('0', '1'): 1})"])
+@over("goal", [BlackBox(roc_auc_score), "minimize cost({('1', '0'): 4, ('0', '1'): 1})"])
 def test_metrics_of_scores_and_goals_of_the_language(goal):
     y, vy = (Y, VY) if isinstance(goal, BlackBox) else (Y.astype(str), VY.astype(str))
     clf = adaptive(goal, cv=None).fit(X, y, validation=(V, vy))
@@ -212,9 +205,6 @@ def test_columns_and_weights_reach_the_metric_row_by_row():
     assert clf.goal_report_.objective.rows == (weight > 0).sum()
     judged = clf.evaluate(V, VY, sample_weight=weight, sensitive_features=columns)
     assert judged.objective.value == clf.best_value_
-    frame = pd.DataFrame(V, columns=list("ab")).assign(amount=columns["amount"])
-    lone = BlackBox(lambda y_true, y_pred, amount: earned(y_true, y_pred, amount, ["f"], None))
-    assert adaptive(lone, cv=0.5, max_iter=2).fit(frame, VY).coef_.shape == (1, 3)
 
 
 @over(("bound", "status"), [(0.2, "feasible"), (1.0, "nearest")])
@@ -237,26 +227,10 @@ def test_a_deployed_model_is_compared():
     report = adaptive(goal, max_iter=2).fit(X, Y, baseline=(X[:, 0] > 0.5).astype(int)).goal_report_
     assert report.deployed is not None
     assert report.constraints[0].value <= 0.5
-    for metric in (None, "f1"):
-        held = adaptive(metric, baseline=model, cv=None).fit(X, Y, validation=(V, VY))
-        comparison = held.goal_report_.deployed
-        changed = np.mean(held.predict(V) != model.predict(V))
-        assert comparison.wins + comparison.losses == pytest.approx(changed)
-
-
-def test_forms_of_a_validation_sample():
-    S, T = np.where(np.abs(X) > 0.4, X, 0.0), np.where(np.abs(V) > 0.4, V, 0.0)
-    thin, dense = (
-        adaptive(cv=None, preprocessor=None).fit(form(S), Y, validation=(form(T), VY))
-        for form in (sparse.csr_array, np.asarray)
-    )
-    np.testing.assert_allclose(thin.coef_, dense.coef_, rtol=1e-6)
-    # In frames a column of the deployed model is not a feature.
-    frame, held = (pd.DataFrame(rows, columns=list("ab")) for rows in (X, V))
-    both = held.assign(old=VY), VY
-    old = adaptive(cv=None).fit(frame.assign(old=Y), Y, validation=both, baseline="old")
-    np.testing.assert_allclose(old.coef_, measured_apart().coef_, rtol=1e-6)
-    assert np.array_equal(old.predict(both[0]), measured_apart().predict(V))
+    held = adaptive(baseline=model, cv=None).fit(X, Y, validation=(V, VY))
+    comparison = held.goal_report_.deployed
+    changed = np.mean(held.predict(V) != model.predict(V))
+    assert comparison.wins + comparison.losses == pytest.approx(changed)
 
 
 # ---------------------------------------------------------------------- surrogates and groups
@@ -266,14 +240,15 @@ TOP = BlackBox(lambda y_true, scores: float(y_true[np.argsort(-scores)[:50]].mea
 
 @over(
     ("surrogates", "n"),
-    [("sigmoid", 2), (["hinge", "prbep"], 3), ("quantile", 3), (RANKINGS, 3), ([squares], 1)],
+    [(["hinge", "prbep"], 3), ("quantile", 3), (RANKINGS, 3), ([squares], 1)],
 )
 def test_surrogates(surrogates, n):
     clf = adaptive(TOP, surrogates=surrogates, budget=300, max_iter=3, random_state=1).fit(X, Y)
     assert len(clf.surrogate_names_) == n
     assert [len(step.weights) for step in clf.path_] == [n] * 3
-    one = adaptive("f1", surrogates=PRBEP(), solver="surrogate-weights").fit(X, Y)
-    assert [step.weights for step in one.path_] == [(1.0,)]  # one model, and nothing to weigh
+    if n == 1:
+        one = clone(clf).set_params(solver="surrogate-weights").fit(X, Y)
+        assert [step.weights for step in one.path_] == [(1.0,)]  # nothing to weigh
 
     def spoils(scores, y, sample_weight):
         found = squares(scores, y, sample_weight)
@@ -292,7 +267,6 @@ def by_group(y_true, y_pred, g):
 @over(
     ("groups", "names"),
     [
-        ({"g": "b"}, ["g = b"]),
         (["g", {"h": 1}], ["g = a", "g = b", "h = 1"]),
         ([{"g": "a", "h": 1}, {"g": "b"}], ["g = a and h = 1", "g = b"]),
     ],
@@ -305,26 +279,16 @@ def test_groups(groups, names):
     sides = ("positives", "negatives")
     assert list(clf.surrogate_names_) == [f"sigmoid of {s}, {n}" for n in names for s in sides]
     assert clf.predict(G3[:5]).shape == (5,)  # groups need not be known
-    frame = pd.DataFrame(G3, columns=list("xyz")).assign(**columns)
-    options = {"preprocessor": make_column_transformer(("passthrough", list("xyz")))}
-    inside = clone(clf).set_params(sensitive_features=["g", "h"], **options).fit(frame, GY)
-    assert inside.surrogate_names_ == clf.surrogate_names_
 
 
-@over(
-    "options",
-    [{"surrogates": ["hinge", *RANKINGS], "surrogate_groups": "g"}, {"surrogates": squares}],
-)
-def test_a_file_holds_the_model_and_its_path(options, tmp_path):
-    clf, path = adaptive("f1", **options), tmp_path / "a.skops"
-    save_model(clf.fit(G3, GY, sensitive_features={"g": G}), path)
-    own = [f"{squares.__module__}.squares"] if options["surrogates"] is squares else []
-    if own:
-        with pytest.raises(ModelFileError, match="squares"):
-            load_model(path)
-    other = load_model(path, trusted=own)
-    assert np.array_equal(other.decision_function(G3), clf.decision_function(G3))
-    assert other.goal_report_ == clf.goal_report_
+def test_a_file_holds_the_model_and_its_path(tmp_path):
+    path = tmp_path / "a.skops"
+    clf = adaptive("f1", surrogates=["hinge", PRBEP(), squares], max_iter=1)
+    save_model(clf.fit(X, Y), path)
+    with pytest.raises(ModelFileError, match="squares"):
+        load_model(path)
+    other = load_model(path, trusted=[f"{squares.__module__}.squares"])
+    assert np.array_equal(other.decision_function(X), clf.decision_function(X))
     assert (other.path_, other.surrogate_names_) == (clf.path_, clf.surrogate_names_)
 
 
@@ -359,7 +323,7 @@ def test_calls_never_exceed_the_budget(solver):
     least = int(str(error.value).split()[-1])
     with pytest.raises(ValueError, match=f"need {least}$"):
         adaptive(budget=least - 1, solver=solver).fit(X, Y)
-    for budget in (least, least + 3, 131, 200):
+    for budget in (least, 131):
         metric = Counted()
         made = {"budget": budget, "solver": solver, **steps(solver, 50)}
         clf = adaptive(BlackBox(metric, **PROFIT), **made).fit(X, Y)
@@ -400,38 +364,12 @@ def test_an_interruption_keeps_the_best(solver):
         adaptive(BlackBox(Counted(stop=3), **PROFIT), solver=solver).fit(X, Y)
 
 
-def test_time_is_up(clock):
-    calls, late = [], 10**9
-
-    def slow(y_true, y_pred):
-        calls.append(1)
-        clock.seconds += len(calls) > late
-        return profit(y_true, y_pred)
-
-    clf = adaptive(BlackBox(slow), seconds=0.5)
-    clf.fit(X, Y)
-    late = len(calls) + 0.7 * len(calls)
-    text = "stopped after 0.5 seconds: the best found so far is kept"
-    with pytest.warns(StoppedWarning, match=f"^{text}$"):
-        clf.fit(X, Y)
-    assert text in clf.goal_report_.warnings
-    assert clf.accepted_
-    assert clf.best_value_ > clf.baseline_value_
-    with pytest.raises(StoppedError, match=r"^stopped after 0\.5 seconds$"):
-        clf.fit(X, Y)
-
-
 # ---------------------------------------------------------------------- a promise on new rows
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_what_is_said_of_a_certified_model_is_of_the_rows_that_chose(solver):
-    Z, y, g = two_groups(1_200)
+def test_a_validation_sample_is_split_and_the_rows_of_surrogates_stay():
     goal = "maximize recall subject to predicted_rate <= 0.5"
-    clf = adaptive(goal, cv=2, budget=300, confidence=0.9, solver=solver, surrogate_groups="g")
-    clf.fit(Z, y, sensitive_features={"g": g})
-    found = clf.goal_report_.guarantee
-    assert (found.state, found.rows) == ("certified", 360)
-    counts = clf.evidence_.confusion(clf.rule_).counts
-    assert clf.best_value_ == pytest.approx(counts[0, 1, 1] / counts[0, 1].sum())
-    held = adaptive(goal, cv=None, confidence=0.9).fit(X, Y, validation=island(900, seed=1))
-    # A validation sample is split, and the rows of surrogates stay.
-    assert (held.goal_report_.guarantee.rows, held.evidence_.n_rows) == (270, 630)
+    held = adaptive(goal, cv=None, confidence=0.9, max_iter=1)
+    held.fit(X, Y, validation=island(900, seed=1))
+    found = held.goal_report_.guarantee
+    assert (found.state, found.rows, held.evidence_.n_rows) == ("certified", 270, 630)
+    counts = held.evidence_.confusion(held.rule_).counts
+    assert held.best_value_ == pytest.approx(counts[0, 1, 1] / counts[0, 1].sum())

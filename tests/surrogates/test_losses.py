@@ -24,7 +24,7 @@ KINDS = ["hinge", "logistic", "sigmoid"]
 TOPS = [PrecisionAtRecall(0.5), PrecisionAtRecall(0.9), PrecisionAtK(3), PrecisionAtK(0.4), PRBEP()]
 N = 10
 TRUE = np.array([1, 0, 0, 1, 1, 0, 0, 0, 1, 0])
-few = settings(max_examples=25)
+few = settings(max_examples=10)
 scores = st.lists(st.integers(-3000, 3000), min_size=N, max_size=N, unique=True).map(
     lambda values: np.array(values) / 1000.0 + 0.00031
 )

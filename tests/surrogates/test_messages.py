@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from setpoint import BlackBox, MetricError, NotMonotoneWarning
-from setpoint.solvers import AdaptiveSurrogates, FirstModel, SurrogateWeights, solvers_of
+from setpoint.solvers import solvers_of
 from surrogates.samples import Counted, adaptive, island, squares, two_groups
 from thinning import over
 
@@ -24,13 +24,11 @@ def test_a_metric_that_fails_on_the_way_names_the_call():
 
 
 @over("solver", solvers_of("surrogates"))
-@over("m", ["auto", 4])
-def test_a_constant_metric_is_said_after_the_probe(m, solver):
+def test_a_constant_metric_is_said_after_the_probe(solver):
     metric = Counted(lambda y_true, y_pred: 3.0)
-    own = {"n_perturbations": m} if solver == "adaptive-surrogates" else {}
     with pytest.raises(ValueError, match=r"mine is 3 for all of \d+ different decisions") as error:
-        adaptive(BlackBox(metric, name="mine"), solver=solver, **own).fit(X, Y)
-    assert metric.calls <= 2 * (10 if m == "auto" else m) + 12
+        adaptive(BlackBox(metric, name="mine"), solver=solver).fit(X, Y)
+    assert metric.calls <= 2 * 10 + 12
     assert f"all of {metric.calls} different" in str(error.value)
     with pytest.raises(ValueError, match="there is nothing to optimise"):
         adaptive("maximize prior", solver=solver).fit(X, Y)
@@ -66,8 +64,8 @@ def test_a_metric_that_likes_one_surrogate_worse():
     assert clf.best_value_ >= clf.baseline_value_
 
 
-@over("goal", [None, "f1", "g_mean", "accuracy"])
-@over("seed", range(3))
+@over("goal", [None, "g_mean"])
+@over("seed", range(2))
 def test_monotone_metrics_are_not_warned_of(goal, seed):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -76,23 +74,6 @@ def test_monotone_metrics_are_not_warned_of(goal, seed):
 
 
 # ---------------------------------------------------------------------- options, groups, folds
-def test_options_of_solvers():
-    for solver, options in (
-        (AdaptiveSurrogates, {"gradient": "newton"}),
-        (AdaptiveSurrogates, {"start": "middle"}),
-        (AdaptiveSurrogates, {"max_iter": 0}),
-        (AdaptiveSurrogates, {"step": 0.0}),
-        (AdaptiveSurrogates, {"n_perturbations": 1}),
-        (AdaptiveSurrogates, {"sigma": float("inf")}),
-        (SurrogateWeights, {"inner_iter": 0}),
-        (SurrogateWeights, {"smooth": 0}),
-        (FirstModel, {"C": -1}),
-        (FirstModel, {"epochs": 0}),
-    ):
-        with pytest.raises(ValueError, match=f"`{next(iter(options))}` is"):
-            solver(**options)
-
-
 ALL, FIRST, SECOND = np.arange(200), np.arange(100), np.arange(100, 200)
 LONE = np.where((G == "b") & (GY == 1), "c", G)
 RARE = np.where((np.cumsum(GY) <= 2) & (GY == 1), "rare", G)
@@ -103,14 +84,11 @@ SAMPLES = [
     (BY_BOTH, {}, r"no row.* of g = a and h = 1 is of class"),
     (BY_GROUP | {"cv": [(SECOND, FIRST), (FIRST, SECOND)]}, {"g": RARE}, "training rows of fold 1"),
     ({"cv": 0.0}, {}, "cv as a share lies between 0 and 1"),
-    ({"cv": 1.0}, {}, "cv as a share lies between 0 and 1"),
     ({"cv": []}, {}, NO_ROWS),
-    ({"cv": [(ALL, [])]}, {}, NO_ROWS),
     ({"cv": [([], ALL)]}, {}, NO_ROWS),
     ({"cv": [(FIRST, SECOND)]}, {"sample_weight": (ALL < 100) * 1.0}, f"{NO_ROWS} of positive w"),
     ({"cv": None}, {"validation": (G3[:, :1], GY)}, "X has 1 features, but AdaptiveSurrogateCl"),
     ({"gradient": "two-step", **OVERLAP}, {}, "overlap in `surrogate_groups`"),
-    ({"gradient": "finite-difference", **OVERLAP}, {}, "overlap in `surrogate_groups`"),
 ]
 
 

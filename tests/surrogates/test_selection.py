@@ -32,7 +32,7 @@ def measured(goal=RIGHT, **rows):
     return measured_on(goal, classes_of(Y), GivenRows(N, Y, **rows))
 
 
-def error_of(metric, pair=PAIR, draws=600, seed=0):
+def error_of(metric, pair=PAIR, draws=300, seed=0):
     return gain_error(BudgetedMetric(metric), pair, draws, np.random.default_rng(seed))
 
 
@@ -43,11 +43,11 @@ def test_the_error_is_that_of_the_textbook(goal):
     wanted = np.sqrt(sum(len(x) * x.var() for x in (gains[Y == 0], gains[Y == 1]))) / N
     error, values = error_of(measured(goal))
     assert error == pytest.approx(wanted, rel=0.1)
-    assert values.shape == (600, 2)
+    assert values.shape == (300, 2)
     np.testing.assert_allclose(values.mean(axis=0), measured(goal)(PAIR), atol=0.005)
     assert error == np.std(values[:, 0] - values[:, 1], ddof=1)
     weighted = measured("accuracy", sample_weight=RNG.integers(1, 4, N).astype(float))
-    _, values = error_of(weighted, draws=300)
+    _, values = error_of(weighted)
     np.testing.assert_allclose(values.mean(axis=0), weighted(PAIR), atol=0.01)
     # Both models are judged on the same rows.
     error, values = error_of(measured(goal), PAIR[[0, 0]], 20)
