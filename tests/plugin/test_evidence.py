@@ -9,7 +9,6 @@ from scipy.optimize import linprog
 
 from setpoint import Goal, SearchLimits, evaluate, solve
 from setpoint.counts import Evidence, folds_of, in_order, merged
-from setpoint.inputs import classes_of, posteriors
 from setpoint.plugin import MissedBoundsWarning, search_rule
 from setpoint.search import InfeasibleError, StoppedError, StoppedWarning, UnfinishedError
 from thinning import over
@@ -160,17 +159,6 @@ def test_tied_posteriors_in_single_precision(seed, parts):
     decided = found.rule.distribution(P)
     assert decided[np.arange(12), y].mean() == pytest.approx(found.report.objective.value)
     assert not any("renormalised" in note for note in found.report.warnings)
-
-
-def test_a_row_is_the_same_in_any_batch():
-    classes = classes_of([0, 1, 2])
-    off = np.array([[0.2, 0.3, 0.5 + 1e-5], [0.1, 0.2, 0.7], [0.3, 0.3, 0.4]])
-    together = posteriors(off, classes)[0]
-    assert (together[1:] == off[1:]).all()
-    assert together[0].sum() == pytest.approx(1.0, abs=1e-15)
-    for k in range(3):
-        assert (posteriors(off[k : k + 1], classes)[0] == together[k]).all()
-        assert (posteriors(together, classes)[0] == together).all()
 
 
 # --- The largest smallest recall, against a linear program of all decisions

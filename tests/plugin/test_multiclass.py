@@ -26,7 +26,7 @@ from setpoint import (
     solve,
 )
 from setpoint.errors import ShapeError
-from setpoint.search import StoppedError, StoppedWarning
+from setpoint.search import StoppedWarning
 from setpoint.solvers import ColumnGeneration, ModelResponse
 from thinning import over
 
@@ -122,6 +122,17 @@ def test_a_report_of_very_many_classes_counts_the_same_rows(monkeypatch):
         assert found.effective_rows == pytest.approx(said.effective_rows)
 
 
+def test_the_trace_closes_in():
+    eta, y, _ = posteriors(seed=14)
+    trace = solve(COVERAGE, eta, y, **SOFT).trace
+    objective, bound = np.array([(t.objective, t.bound) for t in trace]).T
+    assert (np.diff(objective) >= -1e-12).all()
+    assert (np.diff(bound) <= 1e-12).all()
+    assert (bound - objective >= -1e-9).all()
+    assert max(t.violation for t in trace) <= 1e-9
+    assert [t.call for t in trace] == sorted(t.call for t in trace)
+
+
 # ----------------------------------------------------------------------------- limits
 ASK = "setpoint.plugin.problem:Achievable.ask"
 STEP = "setpoint.search.methods:RatioSearch.step"
@@ -163,30 +174,6 @@ def test_limits_keep_the_best_so_far():
     assert found.report.certificate.violation <= 1e-9
     assert text in " ".join(found.report.warnings)
     assert "seconds" in stopped(COVERAGE, **DRAWN, limits=SearchLimits(seconds=1e-9))[1]
-
-
-def test_a_limit_before_there_is_a_rule():
-    eta, y, _ = posteriors(seed=12)
-    most = solve("min_recall", eta, y, **SOFT).report.objective.posteriors
-    goal = f"maximize accuracy subject to recall.min() >= {most - 1e-5!r}"
-    with pytest.raises(StoppedError, match="1 oracle calls"):
-        solve(goal, eta, y, **SOFT, limits=SearchLimits(calls=1))
-
-
-@over(
-    ("evidence", "error", "text"),
-    [
-        ("soft", KeyboardInterrupt(), "interrupted"),
-        ("label", StoppedError("stopped after 7 seconds"), "stopped after 7 seconds"),
-    ],
-)
-def test_what_ends_the_search_by_posteriors_is_the_reason(ends, evidence, error, text):
-    ends(ASK, 4, error)
-    found, said = stopped(COVERAGE, evidence=evidence)
-    assert said == f"{text}: the best found so far is kept"
-    assert "oracle calls" not in str(found.report.warnings)
-    if evidence == "soft":
-        assert found.report.certificate.violation <= 1e-9
 
 
 @over("after", [3, 30])
