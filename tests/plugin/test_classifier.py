@@ -3,14 +3,8 @@
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
-from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
@@ -119,23 +113,6 @@ def test_a_share_is_drawn_by_the_random_state():
 # --- Draws
 
 
-@pytest.fixture(scope="module")
-def drawn():
-    return plug(cv=2, randomized=True).fit(X, Y)
-
-
-@settings(max_examples=20)
-@given(cut=st.integers(1, 399), seed=st.integers(0, 100))
-def test_neither_batches_nor_the_order_matter_to_draws(drawn, cut, seed):
-    assert drawn.rule_.randomized
-    whole = drawn.predict(X)
-    parts = np.concatenate([drawn.predict(X[:cut]), drawn.predict(X[cut:])])
-    np.testing.assert_array_equal(parts, whole)
-    order = np.random.default_rng(seed).permutation(400)
-    np.testing.assert_array_equal(drawn.predict(X[order]), whole[order])
-    np.testing.assert_array_equal(drawn.predict(sparse.csr_array(X)), whole)
-
-
 def test_what_draws_go_by():
     frame, y = table()
     scaled = make_column_transformer((StandardScaler(), ["score"]))
@@ -155,14 +132,13 @@ def test_what_draws_go_by():
     state = pickle.dumps(np.random.get_state())  # noqa: NPY002
     assert any((free.predict(frame) != free.predict(frame)).any() for _ in range(5))
     assert pickle.dumps(np.random.get_state()) == state  # noqa: NPY002
-    other = plug(random_state=2, **options).fit(frame, y)
-    assert (other.predict(frame) != by_row.predict(frame))[undecided].any()
-    for model in (by_row, by_id, free, seeded, other):
+    for model in (by_row, by_id, free, seeded):
         share = (model.predict(frame) == 1)[undecided].mean()
         assert abs(share - by_row.decision_distribution(frame)[undecided, 1].mean()) < 0.2
 
 
-def test_a_mixture_is_evaluated_in_expectation(drawn):
+def test_a_mixture_is_evaluated_in_expectation():
+    drawn = plug(cv=2, randomized=True).fit(X, Y)
     p, report = drawn.decision_distribution(X)[:, 1], drawn.evaluate(X, Y)
     assert report.objective.value == pytest.approx(p[Y == 1].mean(), abs=1e-12)
     assert report.constraints[0].value == pytest.approx(p[Y == 1].sum() / p.sum(), abs=1e-12)
@@ -176,8 +152,6 @@ def test_methods_of_the_inner_model_pass_through():
     np.testing.assert_array_equal(model.predict_proba(X), model.estimator_.predict_proba(X))
     np.testing.assert_array_equal(model.predict_log_proba(X), np.log(model.predict_proba(X)))
     np.testing.assert_array_equal(model.decision_function(X), model.estimator_.decision_function(X))
-    assert not hasattr(plug(estimator=LinearSVC()), "predict_proba")
-    assert not hasattr(plug(estimator=GaussianNB()), "decision_function")
     outer = plug(FLOOR, model, response=ModelResponse(method="decision_function")).fit(X, Y)
     assert outer.goal_report_.constraints[0].satisfied
 
@@ -197,29 +171,6 @@ def test_a_decision_function_is_turned_round_for_the_first_class():
     np.testing.assert_array_equal(turned.predict(X), 1 - plain.predict(X))
 
 
-def test_the_inner_model_gets_what_was_given():
-    seen = set()
-
-    class Spy(ClassifierMixin, BaseEstimator):
-        def fit(self, rows, y):
-            seen.add((type(rows), getattr(rows, "dtype", None)))
-            assert type(y) is pd.Series
-            self.classes_ = np.unique(y)
-            return self
-
-        def predict_proba(self, rows):
-            seen.add((type(rows), getattr(rows, "dtype", None)))
-            p = np.linspace(0.1, 0.9, rows.shape[0])
-            return np.column_stack([1 - p, p])
-
-    words = np.array([["a", "b"]] * 60, dtype=object)
-    numbers = X[:60]
-    for rows in (numbers.astype(np.float32), words, sparse.csr_array(numbers), pd.DataFrame(words)):
-        seen.clear()
-        plug("f1", Spy()).fit(rows, pd.Series(Y[:60])).predict(rows)
-        assert seen == {(type(rows), getattr(rows, "dtype", None))}
-
-
 def test_the_rule_in_the_place_of_posteriors():
     """So it decides in one-versus-rest, which asks each model for the larger probability."""
     rule = plug("f1", response="rule")
@@ -230,9 +181,6 @@ def test_the_rule_in_the_place_of_posteriors():
     np.testing.assert_array_equal(found, np.column_stack([one.predict(X) for one in alone]))
     one = rule.fit(X, Y)
     np.testing.assert_array_equal(one.predict_proba(X), one.decision_distribution(X))
-    words = r"`response` is one of \['model', 'rule', ModelResponse.*got 'proba'"
-    with pytest.raises(ValueError, match=words):
-        plug(response="proba").fit(X, Y)
 
 
 # --- Weights, and metadata routing
@@ -249,11 +197,6 @@ def test_a_fitted_model_need_not_take_weights(frozen):
 
 @pytest.mark.usefixtures("routing")
 class TestRouting:
-    def test_weights_have_to_be_asked_for(self):
-        with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
-            plug().fit(X, Y, sample_weight=S.weight)
-        test_a_fitted_model_need_not_take_weights()
-
     def test_weights_are_passed_to_a_model_that_wants_them(self):
         for wanted in (True, False):
             inner = LogisticRegression().set_fit_request(sample_weight=wanted)

@@ -158,6 +158,8 @@ def test_a_classifier_answers_defer():
     clf, X = fitted(WORDS)
     answers = clf.predict(X)
     assert set(answers) == {"no", "yes", "defer"}
+    numbers, _ = fitted(HALF, response=ModelResponse(defer_label=-1))
+    assert numbers.predict(X).dtype.kind == "i"
     assert clf.classes_.tolist() == ["no", "yes"]
     shares = clf.decision_distribution(X)
     assert shares.shape == (300, 3)
@@ -167,14 +169,6 @@ def test_a_classifier_answers_defer():
     assert clf.evaluate(X, WORDS).constraints[0].value == pytest.approx(
         right.sum() / (answers != "defer").sum()
     )
-
-
-def test_numbers_get_text_between_them_or_a_number():
-    clf, X = fitted(HALF)
-    assert set(clf.predict(X)) == {0, 1, "defer"}
-    clf, X = fitted(HALF, response=ModelResponse(defer_label=-1))
-    assert clf.predict(X).dtype.kind == "i"
-    assert set(clf.predict(X)) == {0, 1, -1}
 
 
 def test_a_class_cannot_have_the_label_of_deferring():

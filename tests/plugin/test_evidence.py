@@ -9,18 +9,16 @@ from scipy.optimize import linprog
 
 from setpoint import Goal, SearchLimits, evaluate, solve
 from setpoint.counts import Evidence, folds_of, in_order, merged
-from setpoint.inputs import classes_of, posteriors
 from setpoint.plugin import MissedBoundsWarning, search_rule
 from setpoint.search import InfeasibleError, StoppedError, StoppedWarning, UnfinishedError
 from thinning import over
 
 TIED = np.eye(3)[np.arange(30) % 3] * 0.7 + 0.1
-SUMS = ["macro_f1", "macro_precision"]
 
 
-@over("goal", SUMS)
 @over("evidence", ["label", "soft", "auto"])
-def test_tied_rows_and_a_class_without_any(goal, evidence):
+def test_tied_rows_and_a_class_without_any(evidence):
+    goal = "macro_f1"
     found = solve(goal, TIED, np.arange(30) % 3, evidence=evidence).report
     assert found.objective.value == 1.0
     y = np.array([0, 1, 0, 0, 1, 0])
@@ -72,9 +70,8 @@ def modest(seed, sharpness=2.5):
 FLOOR = "maximize accuracy subject to recall.min() >= 0.9"
 
 
-@over("seed", range(2, 6), every=2)
-def test_what_labels_meet_is_not_refused_for_posteriors(seed):
-    P, y = modest(seed)
+def test_what_labels_meet_is_not_refused_for_posteriors():
+    P, y = modest(2)
     report = solve(FLOOR, P, y).report
     assert report.satisfied
     assert report.search.evidence == "label"
@@ -85,15 +82,6 @@ def test_what_labels_meet_is_not_refused_for_posteriors(seed):
     assert "`calibrate='sigmoid'`" in message
     assert "`evidence='label'`" in message
     assert caught.value.reachable
-
-
-def test_a_small_bound_is_not_missed_in_silence():
-    rng = np.random.default_rng(1)
-    goal = "maximize macro_f1 subject to abs(predicted_rate - prior).max() <= 0.01"
-    P = rng.dirichlet(np.ones(3), 900)
-    y = np.array([rng.choice(3, p=p) for p in P])
-    found = solve(goal, P**1.5 / (P**1.5).sum(axis=1, keepdims=True), y).report
-    assert found.satisfied
 
 
 def test_missed_bounds_are_said(monkeypatch):
@@ -140,7 +128,7 @@ EVEN = "maximize balanced_accuracy subject to recall.difference() <= 0.1"
 
 
 @pytest.mark.filterwarnings("ignore")
-@over("seed", [85, *range(8)])
+@over("seed", [85, *range(4)])
 def test_the_rows_given_are_decided_as_they_were_counted(seed):
     rng = np.random.default_rng(seed)
     P = np.round(rng.dirichlet(np.ones(3), 18), 1)
@@ -159,7 +147,7 @@ def test_the_rows_given_are_decided_as_they_were_counted(seed):
 
 
 @pytest.mark.filterwarnings("ignore")
-@over("seed", [11, 21, 25, *range(5)])
+@over("seed", [11, 21, 25])
 @over("parts", [3, 10])
 def test_tied_posteriors_in_single_precision(seed, parts):
     rng = np.random.default_rng(seed)
@@ -171,17 +159,6 @@ def test_tied_posteriors_in_single_precision(seed, parts):
     decided = found.rule.distribution(P)
     assert decided[np.arange(12), y].mean() == pytest.approx(found.report.objective.value)
     assert not any("renormalised" in note for note in found.report.warnings)
-
-
-def test_a_row_is_the_same_in_any_batch():
-    classes = classes_of([0, 1, 2])
-    off = np.array([[0.2, 0.3, 0.5 + 1e-5], [0.1, 0.2, 0.7], [0.3, 0.3, 0.4]])
-    together = posteriors(off, classes)[0]
-    assert (together[1:] == off[1:]).all()
-    assert together[0].sum() == pytest.approx(1.0, abs=1e-15)
-    for k in range(3):
-        assert (posteriors(off[k : k + 1], classes)[0] == together[k]).all()
-        assert (posteriors(together, classes)[0] == together).all()
 
 
 # --- The largest smallest recall, against a linear program of all decisions
@@ -208,7 +185,7 @@ MANY = {"setpoint.plugin.problem._LARGE": 0, "setpoint.search.linear_program._LA
 SHARED = {"setpoint.plugin.problem._MOST_COLUMNS": 200}
 
 
-@over("n", [4, 7, 12])
+@over("n", [4, 12])
 @over("as_if", [{}, MANY, SHARED])
 def test_it_is_the_largest_of_all_decisions(monkeypatch, n, as_if):
     """Also as it is done for hundreds of classes, and where classes share blocks."""

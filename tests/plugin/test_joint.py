@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 
 from setpoint.counts import Evidence
 from setpoint.goals import Requirements, as_goal
-from setpoint.plugin import MissingPairWarning, Options, search_rule
+from setpoint.plugin import MissingPairWarning
 from setpoint.plugin.fit.crossfit import JointPosterior, cross_fit
 from setpoint.plugin.problem import Achievable
 from setpoint.program import link
@@ -92,7 +92,7 @@ def test_joint_posteriors_of_a_population_count_what_its_labels_do(goal, shape):
 def test_it_is_never_worse_than_pooling_which_breaks_constraints():
     free = "maximize accuracy.min(g)"
     gains, broken = [], []
-    for seed in range(8):
+    for seed in range(4):
         mass = population(seed)
         joint, pooled = (searched(free, mass, joint=j) for j in (True, False))
         assert not pooled.space.is_certain
@@ -104,23 +104,6 @@ def test_it_is_never_worse_than_pooling_which_breaks_constraints():
     assert min(gains) >= -1e-6
     assert max(gains) > 0.01
     assert max(broken) > 0.01
-
-
-@over("shape", [{}, {"visible": 2}])
-def test_a_sum_of_ratios_is_no_worse_than_the_plug_in_rules(shape):
-    """The largest posterior, and that over the share of its class."""
-    goal, mass = "maximize macro_f1 subject to accuracy.on(g=0) >= 0.2", population(3, **shape)
-    space = searched(goal, mass, joint=True).space
-    counted = space.counted
-    options = Options(evidence="soft", randomized=True)
-    outcome = search_rule(as_goal(goal), space.evidence, options, counted)
-    assert outcome.status == "stationary"
-    program = link(as_goal(goal), counted.codebook).at(counted.marginals)
-    posterior = counted.credit.class_posteriors(counted.rows, counted.scores)
-    for weights in (np.ones(3), 1.0 / mass.sum(axis=(0, 1, 2))):
-        decided = (weights * posterior).argmax(axis=1)
-        v = space.rates.of(counted.block_counts(decided)[0])
-        assert program.violation(v) > 0 or program.score_at(outcome.values) >= program.score_at(v)
 
 
 def grouped(n_rows=600, seed=0, kept=lambda g, y: np.ones(len(y), bool)):
@@ -188,7 +171,6 @@ SIX = [0.1, 0.2, 0.3, 0.3, 0.05, 0.05]
         ([0.5], None, "no posteriors"),
         ([[0.5, 0.5]], None, "not trained on the 6 labels"),
         ([[0.5, 0.5]], [7, 8], "not trained on the 6 labels"),
-        ([[0.5, 0.5]], ["a", "b"], "not trained on the 6 labels"),
     ],
 )
 def test_what_is_not_a_posterior_is_refused(out, classes, message):

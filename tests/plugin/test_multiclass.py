@@ -1,13 +1,14 @@
 """solve and PlugInClassifier with more than two classes."""
 
 import warnings
+from itertools import product
 from pkgutil import resolve_name
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -25,7 +26,7 @@ from setpoint import (
     solve,
 )
 from setpoint.errors import ShapeError
-from setpoint.search import StoppedError, StoppedWarning
+from setpoint.search import StoppedWarning
 from setpoint.solvers import ColumnGeneration, ModelResponse
 from thinning import over
 
@@ -50,13 +51,9 @@ def posteriors(n_rows=300, seed=0):
 
 
 # ----------------------------------------------------------------------------- solve
-WRITTEN = [(goal, evidence) for goal in GOALS for evidence in ("soft", "label")]
-WRITTEN = [WRITTEN[k] for k in (0, 1, 3, 2, 4, 5)] + [("macro_f1", "auto"), *WRITTEN[6:]]
-
-
-@over("goal, evidence", [*WRITTEN, (COVERAGE, "auto")], every=2)
+@over("goal, evidence", product(GOALS, ["soft", "label", "auto"]), every=4)
 def test_order_copies_and_zero_weights_do_not_matter(goal, evidence):
-    eta, y, rng = posteriors(70)
+    eta, y, rng = posteriors(50)
     kept = rng.integers(0, 3, len(y))
     twice = np.repeat(np.arange(len(y)), kept)
     by_weight = solve(goal, eta, y, sample_weight=kept.astype(float), evidence=evidence)
@@ -92,16 +89,6 @@ def test_the_report_counts_what_the_rule_does(goal, evidence):
     assert (report.objective.posteriors is None) == (evidence == "label")
 
 
-def test_evidence_is_chosen_by_cross_validation():
-    """Labels where posteriors are confident and wrong about one class."""
-    eta, y, _ = posteriors(900, seed=4)
-    eta[:, 3] **= 4
-    eta /= eta.sum(axis=1, keepdims=True)
-    search = solve("maximize accuracy subject to recall.min() >= 0.4", eta, y).report.search
-    assert search.evidence == "label"
-    assert "cross-validation" in search.why
-
-
 @over("evidence", ["label", "soft"])
 def test_without_draws_there_are_none_even_in_the_nearest_rule(evidence):
     eta, y, _ = posteriors(200, seed=20)
@@ -115,17 +102,7 @@ def test_without_draws_there_are_none_even_in_the_nearest_rule(evidence):
             assert found.report.objective.posteriors <= free.certificate.bound + 1e-9
 
 
-@over("name", ["argmax", "balanced"])
-def test_baselines_do_not_look_at_the_goal_or_the_groups(name):
-    eta, y, rng = posteriors(seed=7)
-    goal, hidden = f"{COVERAGE} and accuracy.min(g) >= 0.01", rng.integers(0, 2, len(y))
-    found = solve(goal, eta, y, solver=name, sensitive_features={"g": hidden}, decide_on=None)
-    weights = np.ones(4) if name == "argmax" else 1.0 / (y[:, None] == CLASSES).mean(0)
-    np.testing.assert_array_equal(found.rule.decide(eta), (eta * weights).argmax(axis=1))
-    assert (found.report.status, found.report.search.solver) == ("evaluated", name)
-
-
-@over("mean", ["g_mean", "h_mean", "q_mean"])
+@over("mean", ["g_mean", "h_mean", "q_mean"], every=3)
 def test_curved_bounds_over_many_classes_are_not_a_false_proof(mean):
     y = np.arange(300) % 30
     goal = f"minimize predicted_rate(label=0) subject to {mean} >= 0.4"
@@ -199,30 +176,6 @@ def test_limits_keep_the_best_so_far():
     assert "seconds" in stopped(COVERAGE, **DRAWN, limits=SearchLimits(seconds=1e-9))[1]
 
 
-def test_a_limit_before_there_is_a_rule():
-    eta, y, _ = posteriors(seed=12)
-    most = solve("min_recall", eta, y, **SOFT).report.objective.posteriors
-    goal = f"maximize accuracy subject to recall.min() >= {most - 1e-5!r}"
-    with pytest.raises(StoppedError, match="1 oracle calls"):
-        solve(goal, eta, y, **SOFT, limits=SearchLimits(calls=1))
-
-
-@over(
-    ("evidence", "error", "text"),
-    [
-        ("soft", KeyboardInterrupt(), "interrupted"),
-        ("label", StoppedError("stopped after 7 seconds"), "stopped after 7 seconds"),
-    ],
-)
-def test_what_ends_the_search_by_posteriors_is_the_reason(ends, evidence, error, text):
-    ends(ASK, 4, error)
-    found, said = stopped(COVERAGE, evidence=evidence)
-    assert said == f"{text}: the best found so far is kept"
-    assert "oracle calls" not in str(found.report.warnings)
-    if evidence == "soft":
-        assert found.report.certificate.violation <= 1e-9
-
-
 @over("after", [3, 30])
 def test_an_interrupt_while_evidence_is_chosen_ends_the_solve(ends, after):
     asked = ends(ASK, after, KeyboardInterrupt())
@@ -237,10 +190,9 @@ def test_an_interrupt_while_evidence_is_chosen_ends_the_solve(ends, after):
     assert found.report.objective.value >= plain.objective.value - 1e-12
 
 
-@over("when", [1, 2, 5])
-@over("error", [KeyboardInterrupt(), StoppedError("stopped after 9 seconds")])
-def test_a_stop_while_the_bound_of_a_sum_is_sought(ends, when, error):
-    steps = ends(STEP, when, error)
+@over("when", [1, 5])
+def test_a_stop_while_the_bound_of_a_sum_is_sought(ends, when):
+    steps = ends(STEP, when, KeyboardInterrupt())
     report = stopped("macro_f1", **SOFT)[0].report
     assert len(steps) == when
     assert report.certificate.gap is None
@@ -254,11 +206,7 @@ def test_posteriors_sum_to_one_or_nearly_so():
     assert any("renormalised" in w for w in near.report.warnings)
     single = solve("h_mean", eta.astype(np.float32), y, **SOFT)
     assert not any("renormalised" in w for w in single.report.warnings)
-    for value, message in (
-        (9.0, r"row 3 sums to 9\."),
-        (-0.5, "not posteriors: -"),
-        (np.nan, "NaN"),
-    ):
+    for value, message in ((9.0, r"row 3 sums to 9\."), (-0.5, "not posteriors: -")):
         eta[3, 0] = value
         with pytest.raises(ValueError, match=message):
             solve("h_mean", eta, y)
@@ -286,14 +234,6 @@ def test_a_class_without_rows():
     with pytest.raises(GoalError, match="no rows"):
         solve("h_mean", eta[kept], y[kept], classes=CLASSES)
     assert solve("accuracy", eta[kept], y[kept], classes=CLASSES).report.objective.value > 0.5
-    groups = {"g": np.where(np.arange(len(y)) % 2, "F", "M")}
-    lacking = kept | (groups["g"] == "F")
-    with pytest.raises(GoalError, match="no rows"):
-        solve(
-            "maximize h_mean subject to recall.difference(g).max() <= 0.2",
-            *(eta[lacking], y[lacking]),
-            sensitive_features={"g": groups["g"][lacking]},
-        )
 
 
 def test_what_cannot_hold_together():
@@ -363,15 +303,14 @@ def test_a_decision_function_is_calibrated():
     inner = make_pipeline(StandardScaler(), LinearSVC())
     with pytest.raises(AttributeError, match="`calibrate='sigmoid'`"):
         PlugInClassifier(inner, "h_mean", cv=3).fit(X, y)
-    calibrated = ModelResponse(calibrate="sigmoid")
-    clf = PlugInClassifier(inner, "h_mean", cv=3, response=calibrated).fit(X, y)
+    own = {"cv": 3, "evidence": "soft", "response": ModelResponse(calibrate="sigmoid")}
+    clf = PlugInClassifier(inner, "h_mean", **own).fit(X, y)
     assert clf.evaluate(X, y).objective.value > 0.9
-    assert hasattr(clf, "predict_proba")
 
 
-@over(("cv", "counted"), [(None, 400), (0.3, 120)])
+@over(("cv", "counted"), [(None, 200), (0.3, 60)])
 def test_a_retrained_learner_claims_no_gap(cv, counted):
-    X, y = rows()
+    X, y = rows(200)
     solver = ColumnGeneration(oracle=LogisticRegression())
     options = {"cv": cv, "randomized": "auto", "random_state": 0, "solver": solver}
     clf = PlugInClassifier(LogisticRegression(), COVERAGE, **options)
@@ -383,11 +322,10 @@ def test_a_retrained_learner_claims_no_gap(cv, counted):
     assert set(clf.predict(X[["u", "v", "w"]])) <= set("abcd")
 
 
-@over(("verbose", "shown"), [(1, True), (0, False)])
-def test_progress_is_shown_on_request(capsys, verbose, shown):
-    X, y = load_iris(return_X_y=True)
+def test_progress_is_shown_on_request(capsys):
+    X, y = load_wine(return_X_y=True)
     inner, calibrated = GaussianNB().fit(X[::2], y[::2]), ModelResponse(calibrate="isotonic")
-    clf = PlugInClassifier(inner, "h_mean", cv="prefit", response=calibrated, verbose=verbose)
+    clf = PlugInClassifier(inner, "h_mean", cv="prefit", response=calibrated, verbose=1)
     assert clf.set_params(**SOFT).fit(X, y).goal_report_.search.folds == 5
     printed = capsys.readouterr()
-    assert ("gap" in printed.err, printed.out) == (shown, "")
+    assert ("gap" in printed.err, printed.out) == (True, "")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from plugin.samples import GOALS, same, sample
-from setpoint import Dataset, Goal, InfeasibleError, SearchLimits, evaluate, maximize, solve
+from setpoint import Dataset, InfeasibleError, SearchLimits, evaluate, maximize, solve
 from setpoint.metrics import f1, precision, recall
 from setpoint.rules import Threshold
 from setpoint.search import ConstantGoalWarning
@@ -51,7 +51,7 @@ WRITTEN_OTHERWISE = {
 
 
 @pytest.mark.parametrize("goal", GOALS)
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(seed=SEEDS)
 def test_how_rows_are_written_down_does_not_matter(goal, seed):
     s, rng = sample(40, seed), np.random.default_rng(seed)
@@ -88,14 +88,9 @@ def test_scores_labels_and_goals_of_any_kind():
     want = solve("f1", S.scores, S.y).rule
     for kind in (list, pd.Series, pl.Series):
         assert solve("f1", kind(S.scores), kind(S.y)).rule == want
-    single = S.scores.astype(np.float32)
-    found = solve("f1", single, S.y.astype(np.int8))
-    assert found.rule == solve("f1", single.astype(float), S.y).rule
     assert solve(f1, S.scores, S.y).rule == want
     built = maximize(recall).subject_to(precision >= 0.6)
-    found = solve(built, S.scores, S.y)
-    assert found.rule == solve(FLOOR, S.scores, S.y).rule
-    assert Goal.parse(found.report.goal) == built
+    assert solve(built, S.scores, S.y).rule == solve(FLOOR, S.scores, S.y).rule
 
 
 # --- What is found
@@ -115,12 +110,10 @@ def test_the_best_f1_of_all_thresholds():
 def test_decide_on():
     looks = solve(FAIR, S.scores, S.y, sensitive_features=S.g)
     blind = solve(FAIR, S.scores, S.y, sensitive_features=S.g, decide_on=None)
-    named = solve(FAIR, S.scores, S.y, sensitive_features={"g": S.g}, decide_on="g")
     assert looks.rule.segment_keys == ((("g", "a"),), (("g", "b"),))
     assert looks.report.rule.decides_on == ("g",)
     assert not blind.rule.needs_segments
     assert blind.report.rule.decides_on == ()
-    assert named.rule == looks.rule
     assert looks.report.objective.value >= blind.report.objective.value - 1e-12
     # A column that the goal does not name.
     found = solve("accuracy", S.scores, S.y, sensitive_features={"g": S.g}, decide_on=["g"])
@@ -156,23 +149,7 @@ def test_randomized():
     assert draws.report.objective.value >= plain.report.objective.value
     value = draws.rule.distribution(S.scores)[S.y == 1, 1].mean()
     assert draws.report.objective.value == pytest.approx(value, abs=1e-12)
-    for tol in (1.0, np.float32(1.0)):
-        assert not solve(goal, S.scores, S.y, limits=SearchLimits(tol=tol)).rule.randomized
-
-
-@over(
-    "goal, said",
-    [
-        ("mcc", "No other rule without draws"),
-        ("f1", "No other rule on these scores"),
-        (FLOOR, "less than one expected row"),
-    ],
-)
-def test_the_certificate_says_what_it_is_compared_with(goal, said):
-    few = sample(60)
-    found = solve(goal, few.scores, few.y)
-    assert said in " ".join(str(found.report).split())
-    assert found._repr_html_() == found.report._repr_html_()
+    assert not solve(goal, S.scores, S.y, limits=SearchLimits(tol=1.0)).rule.randomized
 
 
 @over("randomized", ["auto", False])
@@ -188,11 +165,6 @@ def test_a_bound_that_is_reached_is_called_optimal(goal, randomized):
     report = solve(goal, few.scores, few.y, randomized=randomized, **few.options(False)).report
     gap = report.certificate.gap
     assert report.status == "optimal" or gap is None or gap > 1e-9
-
-
-def test_counts_are_shown_only_for_shares():
-    text = str(solve("maximize 1000 * recall", S.scores, S.y).report)
-    assert " of " not in text.split("1000 * recall: ")[1].split("\n")[0]
 
 
 # --- Goals that cannot be met, or say too little
@@ -234,19 +206,15 @@ def test_a_goal_that_a_constant_attains_warns():
 GIVEN = {"goal": "maximize recall subject to churn <= 1", "baseline": S.deployed}
 OPTIONS = {
     "data sets": ({"datasets": [1]}, "`datasets` must be a dict from names to Dataset, (X, y) or"),
-    "weights": ({"sample_weight": S.weight - 2}, "are finite and not negative"),
     "weights of no square": ({"sample_weight": np.full(N, 1e308)},
                              "extreme values, the first at row 0"),
     "tiny weights": ({"sample_weight": np.full(N, 1e-320)}, "extreme values, the first at row 0"),
-    "baseline": ({"baseline": S.y[1:]}, "`baseline` has 399 rows, 400 are expected"),
     "soft evidence": ({"solver": "exact", "evidence": "soft"},
                       "`evidence`: `solver='exact'` counts decisions against labels, got 'soft'"),
     "classes": ({"classes": [0]}, "`classes` holds one class only"),
 }  # fmt: skip
 ROWS = {
     "NaN": (np.where(S.y == 1, np.nan, 0.5), S.y, "`scores` holds 143 NaN or infinite values"),
-    "infinite": (np.where(np.arange(N) == 7, np.inf, 0.5), S.y,
-                 "`scores` holds 1 NaN or infinite values, the first in row 7; scores are finite"),
     "text": (S.g, S.y, "`scores` holds values of type str; scores are numbers"),
     "shape": (np.zeros((N, 3)), S.y,
               "`scores` has shape (400, 3); allowed are (N,) and posteriors (N, 2), one column"),
@@ -261,9 +229,6 @@ def test_options_that_are_refused(case):
     options, message = OPTIONS[case]
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
         solve(data=S.scores, y=S.y, **{**GIVEN, **options})
-    if case == "data sets":
-        with pytest.raises(TypeError, match="`datasets` must be a dict from names to"):
-            evaluate("f1", S.y, S.y, datasets=[1])
 
 
 @over("case", ROWS)
@@ -277,8 +242,8 @@ def test_rows_that_are_refused(case):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("evidence", ["soft", "label"])
-@pytest.mark.parametrize("randomized", [True, False, "auto"])
+@over("evidence", ["soft", "label"])
+@over("randomized", [True, False])
 def test_a_search_that_gets_stuck_returns_a_rule_known_from_the_beginning(
     evidence, randomized, monkeypatch
 ):
@@ -333,6 +298,7 @@ print(goal_scorer("f1")(model, X, y))
 """
 
 
+@pytest.mark.long
 def test_without_optional_packages():
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
     example = re.search(r"```python\n(.*?)```", readme, re.DOTALL).group(1)

