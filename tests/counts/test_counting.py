@@ -115,18 +115,6 @@ def test_the_argmax_kernel(n, n_rows, n_segments, n_strata, weighted, soft):
     np.testing.assert_array_equal(found, expected)
 
 
-@over("n", [3, 6, 300])
-@over("soft", [False, True])
-def test_weight_two_is_the_row_twice_and_zero_is_absent(n, soft):
-    rng = np.random.default_rng(2)
-    scores, W, B = rng.integers(0, 65, (n, 900)) / 64, np.ones((1, n)), np.zeros((1, n))
-    true, weight = rng.integers(0, n, 900), rng.integers(0, 3, 900)
-    weighted = argmax_features(scores, W, B, true=true, weight=weight.astype(float), soft=soft)
-    many = np.repeat(scores, weight, axis=1), W, B
-    repeated = argmax_features(*many, true=np.repeat(true, weight), soft=soft)
-    np.testing.assert_array_equal(weighted, repeated)
-
-
 @over("n", [2, 3, 6])
 @over("dtype", [np.uint8, np.int32, np.int64])
 def test_any_integers_and_read_only_arrays_are_taken(n, dtype):

@@ -13,7 +13,6 @@ import pytest
 
 from setpoint import Goal, GoalError, maximize, minimize
 from setpoint.goals import Const, Sum, as_goal
-from setpoint.goals.expressions import MAX_DEPTH
 from setpoint.metrics import *
 from thinning import over
 
@@ -160,8 +159,8 @@ def test_populations_labels_and_parameters():
     (lambda: maximize(recall(label="x" * 2000)).subject_to(recall(label="y" * 2000) >= 0.5),
      "4000 characters"),
     (lambda: maximize(sum([recall] * 600)), "4000 characters"),
-    (lambda: reduce(lambda x, _: abs(x), range(MAX_DEPTH), recall), f"{MAX_DEPTH} levels"),
-    (lambda: reduce(lambda x, _: x * x, range(MAX_DEPTH - 2), recall), "parts"),
+    (lambda: reduce(lambda x, _: abs(x), range(100), recall), "levels deep"),
+    (lambda: reduce(lambda x, _: x * x, range(40), recall), "parts"),
     (lambda: recall + 10**400, None), (lambda: (recall + 1e308) + 1e308, None),
     (lambda: recall(label=2**2000), None), (lambda: fbeta(2**2000), None),
 ])  # fmt: skip

@@ -101,27 +101,11 @@ def test_own_rows_certify_and_data_sets_are_split_too():
     assert clf.goal_report_.guarantee.rows == 1_200 + 270
 
 
-def test_a_path_over_many_classes():
-    rng = np.random.default_rng(2)
-    y = rng.integers(0, 3, 6_000)
-    rows = rng.normal(size=(6_000, 4)) + 1.5 * np.eye(4)[y]
-    clf = plug("maximize accuracy subject to recall(label=1) >= 0.75")
-    found = clf.fit(rows, y).goal_report_.guarantee
-    assert found.state == "certified"
-    assert found.tried > 2
-
-
 def test_a_rule_that_draws_by_content_is_tested_as_the_function_that_it_is():
     by_row, anew = (plug(PRECISION, randomized=True, draw=d).fit(X, Y) for d in ("row", "random"))
     assert by_row.goal_report_.guarantee.constraints[0].kind == "binomial"
     assert anew.rule_.randomized
     assert anew.goal_report_.guarantee.constraints[0].kind != "binomial"
-
-
-def test_approximate_is_never_certified():
-    found = promised(PRECISION, Confidence(0.95, guarantee="approximate"))
-    assert found.state == "approximate"
-    assert "fitted on all rows afterwards" in found.assumptions
 
 
 def test_rows_of_a_few_categories_are_not_called_copies():
@@ -256,15 +240,6 @@ def test_auto_sets_more_rows_apart_where_fewer_could_not_pass():
 
 
 # ---------------------------------------------------------------------- scores, models and rules
-def test_scores_alone_are_certified():
-    for goal, confidence, n, method in (
-        (RECALL, 0.95, 4_000, "every cut-off"), (PRECISION, 0.95, 2_800, "path of rules"),
-        (PRECISION, Confidence(0.95, certification_size=0.5), 2_000, "path of rules"),
-    ):  # fmt: skip
-        found = solve(goal, X[:, 0], Y, confidence=confidence).report.guarantee
-        assert (found.rows, found.method) == (n, method)
-
-
 LOOSE = "maximize recall subject to precision >= 0.6"
 OTHERS = drawn(2_000, seed=11)[:2]
 

@@ -80,14 +80,6 @@ def test_the_promise_is_kept_for_every_kind_of_test(cells):
 
 
 @pytest.mark.long
-def test_without_a_promise_half_of_the_draws_break(cells):
-    goal, n, slack = CASES["precision"]
-    rng = np.random.default_rng(3)
-    rules = [cells.solve(goal, cells.draw(n, rng), None) for _ in range(100)]
-    assert sum(slack(cells, cells.decided(rule)) < 0 for rule in rules) >= 30
-
-
-@pytest.mark.long
 def test_the_next_rows_are_another_promise_than_the_population(cells):
     """A cut from 150 positives for the recall of the next 100."""
     goal, draws, held = "maximize precision s.t. recall >= 0.8", 1_000, []
@@ -185,16 +177,6 @@ def test_bands_are_certified_by_a_path_of_bands():
         rule, g = promised(SURE.format(0.94) + fair, scores, y, **how)
         assert [c.kind for c in g.constraints] == ["binomial", "melding"]
         assert rule.needs_segments == (decide_on == "auto")
-
-
-def test_a_bound_that_is_out_of_reach_is_refused_with_what_is_not():
-    scores, y = drawn(1_000, np.random.default_rng(7))
-    with pytest.raises(NotCertifiable, match=r"do not show accuracy\.decided >= 0\.99"):
-        promised(SURE.format(0.99), scores, y)
-    nearest = Confidence(0.95, on_uncertified="nearest")
-    assert promised(SURE.format(0.99), scores, y, nearest)[1].state == "not certified"
-    with pytest.raises(NotCertifiable, match="takes 299 rows that speak for it"):
-        promised(SURE.format(0.99), scores[:250], y[:250])
 
 
 def test_classifiers_and_lists_that_defer_are_certified():

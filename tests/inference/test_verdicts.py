@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from inference.samples import ONE, confusion, deployed, drawn, expression, grouped
+from inference.samples import ONE, confusion, drawn, expression, grouped
 from setpoint.inference import bind_counted, interval, interval_of, verdict_of
 from thinning import over
 
@@ -164,17 +164,3 @@ def test_a_rule_at_its_bound_is_seldom_called_shown(text, n):
             least = 0.40  # a floor under a gap halves its tail: either group may be the larger
         if n >= 1000 and ".min" not in text:
             assert said.count("shown") / DRAWS >= least
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("n", [300, 1000])
-@pytest.mark.parametrize("text", ["recall", "precision", "f1", "accuracy", "g_mean", "mcc", COST])
-def test_against_the_deployed_model_on_the_same_rows(text, n):
-    strata, shares = deployed(0.3, 0.7, 0.1, 0.06)
-    truth, found = sides(f"{text} - {text}.baseline()", strata, shares, n)
-    assert (found[:, 1] > truth + 1e-9).mean() <= MOST
-    assert (found[:, 2] < truth - 1e-9).mean() <= MOST
-    # Far narrower than limits from rows of each one's own.
-    alone = sides(text, strata, shares, n)[1]
-    wide = math.sqrt(2) * (alone[:, 2] - alone[:, 1]).mean()
-    assert (found[:, 2] - found[:, 1]).mean() < 0.6 * wide

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from goals.samples import Schema, decisions, grouped, program_of
+from goals.samples import decisions, grouped, program_of
 from setpoint import Goal, GoalError
-from setpoint.counts import Stratum
 from setpoint.goals import TABLE, Event
 from setpoint.program import Rate, diagonal_form
 from thinning import over
@@ -46,25 +45,23 @@ def check(program, schema, rng):
         np.testing.assert_allclose(v, dense, rtol=0, atol=1e-12)
 
 
-@over("baseline", [False, True])
 @over("n", [2, 3])
 @over("name", TABLE)
-def test_every_metric_of_the_table(name, n, baseline):
-    schema, _ = grouped(CLASSES[n], n, baseline=baseline, datasets=True)
+def test_every_metric_of_the_table(name, n):
+    schema, _ = grouped(CLASSES[n], n, baseline=True, datasets=True)
     rng = np.random.default_rng(n)
     bound = 0
     for where in ("", ".on(unlabelled)", ".on(audit, country=IN)", ".mean(sex)"):
         try:
             program = program_of(goal_of(name, n, where), schema)
-        except GoalError:  # no labels there, or no baseline
+        except GoalError:  # no labels there
             continue
         bound += 1
         if name in COSTS:
             assert diagonal_form(program.table) is None
         else:
             check(program, schema, rng)
-    words = f"{TABLE[name].event or ''}"
-    assert bound or "changed" in words or "was" in words or name.startswith(("win", "loss"))
+    assert bound
 
 
 @over("seed", range(300), every=10)
@@ -118,14 +115,3 @@ def test_one_true_and_another_predicted_class_are_not_of_the_form(monkeypatch):
     odd = Rate(program.codebook, event, churn.given, 1, churn.deployed, churn.strata)
     monkeypatch.setattr(program.table, "rates", (odd,))
     assert diagonal_form(program.table) is None
-
-
-def test_many_classes_have_few_entries_in_ten_cells():
-    n, strata = 100, tuple(Stratum(None, (("g", g),)) for g in range(10))
-    marginals = np.ones((10, n + 1))
-    marginals[:, n] = 0
-    schema = Schema(tuple(range(n)), strata, marginals, np.ones((10, n + 1)), {None: ("g",)})
-    program = program_of(Goal.parse("maximize macro_f1 subject to accuracy.min(g) >= 0.1"), schema)
-    form = diagonal_form(program.table)
-    assert form.diagonal.nnz + form.columns.nnz <= 6 * n * 10
-    assert form.features(np.ones((10, n)), np.ones((10, n))).shape == (len(program.rates),)
