@@ -70,7 +70,7 @@ def part_of(text):
 @over("text", CONSTRAINTS)
 def test_a_constraint_holds_where_its_statements_do(text):
     assert not any(x.function.has_kinks for x in leaves(part_of(text)))
-    for seed in range(40):
+    for seed in range(20):
         program, v = program_of(text, drawn(seed))
         [constraint] = program.constraints
         met = float(constraint.violation(v)) <= 1e-12
