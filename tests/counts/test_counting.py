@@ -173,20 +173,6 @@ def test_any_partition_in_any_order_is_the_same(weighted, n_parts):
     assert canonical(left) == whole
 
 
-def test_a_line_holds_what_its_rows_do():
-    r = drawn(3)
-    counts = counted(r)
-    for k in range(counts.n_lines):
-        own = (r["group"] == counts.codes[0, k]) & (r["label"] == counts.codes[1, k])
-        own &= r["bin"] == counts.bin[k]
-        score, weight = r["score"][own], r["weight"][own]
-        assert counts.rows[k] == own.sum()
-        assert (counts.low[k], counts.high[k]) == (score.min(), score.max())
-        assert (counts.least[k], counts.most[k]) == (weight.min(), weight.max())
-    assert counts.rounded.all()  # 0.1 is not a binary fraction
-    assert counts.n_rows == 300
-
-
 def test_levels_of_other_types_stay_apart():
     one, two = (
         count_rows([([level], np.zeros(n, int))], np.zeros(n, int), None)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -182,13 +180,3 @@ def test_values_that_look_equal_are_named_in_one_order():
     needs = Requirements({None: {"g": frozenset(named)}})
     rows = Rows.from_arrays((0, 1), None, 1, needs=needs, columns={"g": np.array(["other"])})
     assert dict(rows.codebook.strata[0].key)["g"].than == named
-
-
-def test_parts_that_were_stored_can_be_joined():
-    whole = rows_of()
-    parts = [Evidence(whole.take(p), SCORES[p]) for p in (slice(99), slice(99, N))]
-    joined = Evidence.concat(pickle.loads(pickle.dumps(parts)))
-    np.testing.assert_array_equal(joined.rows.kind, whole.kind)
-    np.testing.assert_array_equal(joined.scores, SCORES)
-    with pytest.raises(ValueError, match="before it is given posteriors"):
-        Evidence.concat([joined.with_posteriors(np.ones((N, 2)) / 2)])

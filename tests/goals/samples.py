@@ -12,6 +12,17 @@ from setpoint.program import Affine, Linker, NotLinearError, link
 
 BINARY = ("no", "yes")
 FIVE = ("a", "b", "c", "d", "e")
+PARAMETERS = {
+    "fbeta": "(2, label={1})", "micro_f1": "({0})", "confusion_rate": "({0}, {1})",
+    "cost": "({{({0}, {1}): -2, ({1}, {0}): 3}})", "value": "({{({0}, {0}): -2, ({1}, {0}): 3}})",
+    "profit": "(tp=3, fp=-2, label={1})",
+}  # fmt: skip
+
+
+def metric(name, classes):
+    """The text of a metric of the table, with parameters and a label where it has any."""
+    plain = "(label={1})" if TABLE[name].of_class else ""
+    return name + PARAMETERS.get(name, plain).format(*classes)
 
 
 class Schema:

@@ -8,7 +8,7 @@ the papers is one minus the score.
 import numpy as np
 import pytest
 
-from goals.samples import BINARY, FIVE, grouped, is_linear, linear_rows, program_of
+from goals.samples import BINARY, FIVE, grouped, is_linear, program_of
 from setpoint import Goal, GoalError
 from thinning import over
 
@@ -133,28 +133,3 @@ def test_constraints(data, text, shape, linear):
 def test_refusals_name_the_way_out(text, words):
     with pytest.raises(GoalError, match=words):
         Goal.parse(text)
-
-
-def test_micro_f1_is_the_form_of_the_paper():
-    c = FIVE_COUNTS[:, :5].sum(axis=0)
-    c = c / c.sum()
-    program = program_of(Goal.parse("maximize micro_f1(a)"), FIVE_DATA)
-    want = 2 * np.diag(c)[1:].sum() / (2 - c[0].sum() - c[:, 0].sum())
-    assert program.value(program.rates_of(FIVE_COUNTS)) == pytest.approx(want, abs=1e-12)
-
-
-def test_dataset_constraints_as_rows_of_rates():
-    """Precision, F1 and win/loss bounds as non-negative sums of rates."""
-    schema, counts = BINARY_DATA, BINARY_COUNTS
-    c = sum(counts[i] for i, stratum in enumerate(schema.strata) if stratum.dataset is None)
-    positives, negatives = c[1].sum(), c[0].sum()
-    miss, accept, k = c[1, 0] / positives, c[0, 1] / negatives, 0.6
-    share = k * negatives / ((1 - k) * positives)
-    precision = miss + share * accept - 1
-    f1 = (2 - k) / (2 - 2 * k) * miss + share / 2 * accept - 1
-    for text, want in [("precision >= 0.6", precision), ("f1 >= 0.6", f1)]:
-        program = program_of(Goal.parse(f"maximize recall subject to {text}"), schema)
-        ((_, rows),) = linear_rows(program)
-        v = program.rates_of(counts)
-        assert np.sign(rows[0].value(v)) == np.sign(want)
-        assert (program.violation(v) > 0) == (want > 0)

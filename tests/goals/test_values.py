@@ -229,21 +229,6 @@ def test_mcc_of_a_constant_is_zero_for_awkward_weights():
             assert got == pytest.approx(0, abs=1e-7)
 
 
-def test_wins_without_losses_are_infinitely_good():
-    counts = np.zeros((2, 3, 2))
-    counts[0, 1] = [2, 3]  # deployed "no", truly "yes": three wins
-    counts[1, 1] = [0, 4]  # deployed "yes" and right: no losses
-    schema = Schema.of_counts(BINARY, (Stratum(None, (), 0), Stratum(None, (), 1)), counts)
-    assert at("win_loss_ratio", schema, counts) == np.inf
-    assert at("win_change_ratio", schema, counts) == 1.0
-    program = program_of(Goal.parse("maximize accuracy subject to win_loss_ratio >= 2"), schema)
-    assert program.violation(program.rates_of(counts)) == 0.0
-    still = np.zeros_like(counts)
-    still[0, 1], still[1, 1] = [5, 0], [0, 4]
-    assert at("win_loss_ratio", schema, still) == 0.0
-    assert program.violation(program.rates_of(still)) == 2.0
-
-
 def test_infinite_values_compare():
     schema, counts = grouped(BINARY, 1, baseline=True)
     best = np.zeros_like(counts)

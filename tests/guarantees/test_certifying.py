@@ -87,13 +87,7 @@ def test_more_confidence_and_what_is_proved_cost_more_of_the_objective():
     assert strict.reached <= loose.reached
 
 
-def test_own_rows_certify_and_data_sets_are_split_too():
-    more, labels, groups = drawn(2_000, seed=9)
-    fair = plug("maximize f1 subject to accuracy.difference(g) <= 0.2")
-    apart = Dataset(more, labels, sensitive_features={"g": groups})
-    fair.fit(X, Y, sensitive_features={"g": G}, certify_on=apart)
-    assert fair.goal_report_.guarantee.rows == 2_000
-    assert fair.evidence_.n_rows == len(Y)
+def test_data_sets_are_split_too():
     other, labels, _ = drawn(900, seed=4)
     goal = "maximize recall subject to precision >= 0.6 and accuracy.on('audit') >= 0.7"
     clf = plug(goal, 0.9).fit(X, Y, datasets={"audit": (other, labels)})
@@ -146,15 +140,11 @@ def test_a_refusal_says_what_could_be_certified():
     with pytest.raises(NotCertifiable) as caught:
         plug(HARD, 0.99).fit(rows, y)
     error = caught.value
-    assert isinstance(error, InfeasibleError)
-    assert error.constraint == "precision >= 0.93"
     bound = error.reachable["precision >= 0.93"]
     assert 0.0 < bound <= error.limit < 0.93
     assert error.limit <= error.value <= 1.0
     assert error.rows_needed > 450
     assert f"precision >= {bound:g}; recall is then" in str(error)
-    assert f"{error.rows_needed:,}" in str(error)
-    assert "`on_uncertified='nearest'`" in str(error)
     again = plug(f"maximize recall subject to precision >= {bound}", 0.99).fit(rows, y)
     assert again.goal_report_.guarantee.state == "certified"
     # The fit before stays.

@@ -126,7 +126,7 @@ EVERY = (
 )
 
 
-def fed(sizes, stop_at=None):
+def fed(sizes):
     pred, true, sex, old = stream(900)
     monitor = watch(EVERY, groups={"sex": ["f", "m"]})
     start = 0
@@ -136,16 +136,13 @@ def fed(sizes, stop_at=None):
             pred[part], true[part], sensitive_features={"sex": sex[part]}, baseline=old[part]
         )
         start += size
-        if stop_at is not None:
-            fresh = watch(EVERY, groups={"sex": ["f", "m"]})
-            monitor = fresh.resume(monitor.to_dict())
     return monitor
 
 
-def test_batches_and_breaks_change_no_bit():
+def test_batches_change_no_bit():
     whole = fed([900])
     assert fed([1] * 900).to_dict() == whole.to_dict()
-    assert fed([7, 93, 400, 400], stop_at=0).to_dict() == whole.to_dict()
+    assert fed([7, 93, 400, 400]).to_dict() == whole.to_dict()
     assert len(whole.names()) == len(whole.watched) >= 10
 
 
