@@ -59,14 +59,6 @@ def test_the_wealth_by_hand():
     assert again.wealth_[0] == pytest.approx(total.mean(), rel=1e-12)
 
 
-def test_false_alarms_of_one_start_are_rare():
-    rng, alpha, streams = np.random.default_rng(0), 0.1, 100
-    found = np.mean(
-        [crossed((rng.random(600) < 0.5).astype(int), alpha, restart=False) for _ in range(streams)]
-    )
-    assert found <= alpha + 2.33 * np.sqrt(alpha * (1 - alpha) / streams)
-
-
 @pytest.mark.long
 def test_with_restarts_alarms_are_far_apart_on_average():
     rng, alpha = np.random.default_rng(1), 0.02
