@@ -3,10 +3,9 @@
 import pytest
 
 from setpoint import Goal, GoalError, maximize, minimize
-from setpoint.errors import GoalSyntaxError, InputTypeError
+from setpoint.errors import GoalSyntaxError
 from setpoint.goals import LinearForm, as_goal, at_most
 from setpoint.metrics import *
-from setpoint.program import range_of
 from thinning import over
 
 
@@ -68,12 +67,6 @@ def test_what_is_refused(build, words):
         build()
 
 
-@over("name", [3, None, "", ["a"]])
-def test_a_weight_is_the_name_of_a_column(name):
-    with pytest.raises(InputTypeError, match=r"\.weighted takes the name of one column"):
-        recall.weighted(name)
-
-
 @over("text, words", [
     ("recall.decided()", "'.decided' is not called"), ("recall.decide", "did you mean 'decided'"),
     ("recall.weighted()", "name of one column"), ("recall.weighted(a, b)", "name of one column"),
@@ -124,13 +117,3 @@ def test_measures_of_a_goal():
     assert goal.needs.names == ()
     assert maximize(recall).needs.measures == {}
     assert minimize(deferral_rate).needs.labels == frozenset()
-
-
-def test_ranges():
-    inf = float("inf")
-    assert range_of(profit(tp="a")) == range_of(value({("a", "b"): "x"})) == (-inf, inf)
-    assert range_of(profit(tp=3, fp=-2)) == (-2.0, 3.0)
-    assert range_of(value({("a", "b"): 3})) == (0.0, 3.0)
-    assert range_of(cost({("a", "b"): "x"})) == (-inf, inf)
-    for x in (recall.weighted("a"), accuracy.decided, deferral_rate):
-        assert range_of(x) == (0.0, 1.0)

@@ -56,14 +56,6 @@ def test_names_of_others_are_understood_in_any_case(word):
             assert str(Goal.parse(f"maximize {spelled}")) == f"maximize {ours}"
 
 
-def test_a_bare_name_is_a_goal_where_more_is_better():
-    assert as_goal("F1") == as_goal(" f1_score ") == as_goal("f1") == Goal.parse("maximize f1")
-    assert as_goal("TPR") == Goal.parse("maximize recall")
-    ways = "say which way: 'maximize false_positive_rate' or 'minimize"
-    with pytest.raises(GoalError, match=ways):
-        as_goal("fpr")
-
-
 @over("word", [
     "f2", "lift", "fdr", "statistical_parity", "demographic_parity_ratio", "equal_opportunity",
     "equalized_odds", "youden", "kappa", "selective_accuracy", "selective_risk", "auc", "top_k",

@@ -214,11 +214,6 @@ def test_scale_and_order_and_rows_of_weight_0_do_not_matter(seed, factor):
     assert np.allclose(ends(np.arange(n), factor * weight), plain, atol=1e-9)
 
 
-def test_no_predicted_positives_leave_precision_open():
-    where = confusion(ONE, [[[90, 0], [10, 0], [0, 0]]])
-    assert of("precision", where) == (0.0, 1.0, "clopper-pearson")
-
-
 def test_a_class_that_is_never_predicted_hides_no_noise_of_the_others():
     counts = np.array([[[200, 40, 0], [30, 100, 0], [5, 5, 0], [0, 0, 0]]])
     found = of("macro_precision", confusion(ONE, counts, classes=("a", "b", "c")), 0.9)
