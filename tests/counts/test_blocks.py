@@ -149,27 +149,6 @@ def test_a_tensor_decides_as_the_rule_does(n, s, n_rows, tied):
     np.testing.assert_array_equal(rows.decide_tensor(G), expected)
 
 
-@over("soft", [False, True])
-def test_weight_two_is_the_row_twice_and_order_does_not_matter(soft):
-    rows = rows_of(4)
-    rng = np.random.default_rng(3)
-    twice = rng.integers(1, 3, rows.n_rows)
-    block, decided = rng.integers(0, 3, rows.n_rows), rng.integers(0, 4, rows.n_rows)
-    W, B = rng.random((3, 4)), np.zeros((3, 4))
-    heavy = Evidence(rows.rows.weighted(twice.astype(float)), rows.scores)
-    again = rng.permutation(np.repeat(np.arange(rows.n_rows), twice))
-    many = rows.take(again)
-    one, two = (x.with_posteriors() if soft else x for x in (heavy, many))
-    np.testing.assert_allclose(one.marginals.weights, two.marginals.weights, atol=1e-12)
-    once, repeated = Blocks(block, 3), Blocks(block[again], 3)
-    np.testing.assert_allclose(
-        one.block_features(W, B, once), two.block_features(W, B, repeated), atol=1e-12
-    )
-    np.testing.assert_allclose(
-        one.block_counts(decided, once), two.block_counts(decided[again], repeated), atol=1e-12
-    )
-
-
 def test_what_does_not_fit_is_refused():
     rows = rows_of(3)
     soft, pairs, ones = rows.with_posteriors(), np.zeros((3, 3, 2), np.int64), np.ones((3, 3))

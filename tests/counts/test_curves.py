@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -88,15 +87,6 @@ def test_order_of_rows_changes_no_bit(weighted, n_kinds):
         assert same_bits(first, cutoffs(scores[p], kind[p], weights, n_kinds))
 
 
-def test_weight_two_is_the_row_twice_and_zero_is_absent():
-    rng = np.random.default_rng(5)
-    scores, kind = rng.integers(-5, 6, 200) / 4, rng.integers(0, 2, 200)
-    weight = rng.integers(0, 3, 200)
-    scores[0], weight[0] = 99.0, 0  # a block that only a row of weight zero would make
-    weighted = cutoffs(scores, kind, weight.astype(float), 2)
-    assert same_bits(weighted, cutoffs(np.repeat(scores, weight), np.repeat(kind, weight), None, 2))
-
-
 @over("scores, kind, weight, values, counts", [
     ([], [], None, [], [[0.0], [0.0]]), ([], [], [], [], [[0.0], [0.0]]),
     ([-2.5], [1], None, [-2.5], [[0.0, 0.0], [0.0, 1.0]]),
@@ -161,22 +151,6 @@ STEP = st.tuples(st.integers(0, 3), st.integers(0, 3)).filter(any)
 def test_exactly_the_vertices(steps):
     x, y = curve(steps)
     assert hull(x, y).tolist() == [i for i in range(len(x)) if is_vertex(x, y, i)]
-
-
-@over("decimals", [1, 2, 16])
-@over("share", [0.5, 0.02])
-def test_linear_functions_peak_at_vertices(share, decimals):
-    rng = np.random.default_rng(decimals)
-    for n in (1, 2, 63, 64, 65, 66, 128, 1000, 5000):
-        scores = rng.random(n)
-        label = (rng.random(n) < 2 * share * scores).astype(np.int64)
-        _, (x, y) = cutoffs(np.round(scores, decimals), label, None, 2)
-        vertices = hull(x, y)
-        assert (vertices[0], vertices[-1]) == (0, len(x) - 1)
-        assert (np.diff(vertices) > 0).all()
-        for angle in np.linspace(0, 2 * np.pi, 90):
-            values = math.cos(angle) * x + math.sin(angle) * y
-            assert values[vertices].max() == values.max()
 
 
 @over("seed", range(20))
@@ -263,11 +237,3 @@ def test_neighbours_and_the_tiny_are_parted():
         ranges = [(1e-300, 1.0)] if n_bins == 64 else [tuple(scores)]
         bins = Binning.from_ranges(ranges, n_bins).of(np.array(scores))
         assert (np.diff(bins) > 0).all()
-
-
-@over("n", [1, 2, 5, 100_000])
-def test_a_sample_of_any_size(n):
-    rng = np.random.default_rng(n)
-    binning = Binning.from_sample(rng.normal(size=n), 2**12)
-    used = np.unique(binning.of(rng.normal(size=20_000)))
-    assert len(used) > (2000 if n > 1000 else 0)

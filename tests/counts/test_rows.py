@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,7 @@ from setpoint import Goal
 from setpoint.counts import DEFERRED, Evidence, Measure, Rows
 from setpoint.errors import EmptyPopulationError, InputError
 from setpoint.goals import Requirements
-from setpoint.rules import Argmax, Threshold, per_segment
+from setpoint.rules import Argmax, per_segment
 from thinning import over
 
 # ---------------------------------------------------------------------- columns of numbers
@@ -75,22 +73,6 @@ def test_a_table_for_each_measure(weighted):
         own = (known["g"] == "ab"[g]) & (decided == 1)
         wanted = (weight * known["x"] * p)[own].sum()
         assert soft.block_counts(decided)[0][2 + g, 1, 1] == pytest.approx(wanted)
-
-
-def test_two_measured_parts_add_up():
-    true, decided, known, weight = sample()
-    first, rest = np.arange(20), np.arange(20, 50)
-    whole = measured(true, known, weight)
-    parts = [
-        measured(true[i], {k: v[i] for k, v in known.items()}, weight[i], codebook=whole.codebook)
-        for i in (first, rest)
-    ]
-    one, two = (p.confusion(decided[i]) for p, i in zip(parts, (first, rest), strict=True))
-    both, at_once = one + two, whole.confusion(decided)
-    assert both.codebook.strata == at_once.codebook.strata
-    assert np.allclose(both.counts, at_once.counts)
-    assert np.allclose(both.products, at_once.products)
-    assert np.allclose(Rows.concat(parts).confusion(decided).counts, at_once.counts)
 
 
 def test_one_part_never_goes_below_0():
@@ -198,23 +180,3 @@ def test_values_that_look_equal_are_named_in_one_order():
     needs = Requirements({None: {"g": frozenset(named)}})
     rows = Rows.from_arrays((0, 1), None, 1, needs=needs, columns={"g": np.array(["other"])})
     assert dict(rows.codebook.strata[0].key)["g"].than == named
-
-
-def test_parts_that_were_stored_can_be_joined():
-    whole = rows_of()
-    parts = [Evidence(whole.take(p), SCORES[p]) for p in (slice(99), slice(99, N))]
-    joined = Evidence.concat(pickle.loads(pickle.dumps(parts)))
-    np.testing.assert_array_equal(joined.rows.kind, whole.kind)
-    np.testing.assert_array_equal(joined.scores, SCORES)
-    with pytest.raises(ValueError, match="before it is given posteriors"):
-        Evidence.concat([joined.with_posteriors(np.ones((N, 2)) / 2)])
-
-
-def test_a_rule_is_counted_as_its_decisions_are():
-    whole = Evidence(rows_of(), SCORES)
-    rule = per_segment([Threshold(0.2), Threshold(0.5), Threshold(0.8)], whole.segments)
-    cut = np.array([0.2, 0.5, 0.8])[whole.rows.segment]
-    expected = whole.rows.confusion((cut <= SCORES).astype(int))
-    np.testing.assert_array_equal(whole.confusion(rule).counts, expected.counts)
-    np.testing.assert_array_equal(whole.confusion(rule).products, expected.products)
-    assert whole.undecided(rule) == 0.0

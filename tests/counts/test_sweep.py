@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -137,38 +136,7 @@ def ratio_values(counts, form, offset=0.0):
     return np.array([ratio_at(form, zeros, offset, x, y) for x, y in counts.T])
 
 
-def binary(n, weighted):
-    rng = np.random.default_rng(0)
-    scores = np.round(rng.random(n), 3)
-    label = (rng.random(n) < scores**3).astype(np.int64)
-    return cutoffs(scores, label, rng.lognormal(size=n) if weighted else None, 2)[1]
-
-
-PRECISION = [[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]]
 FEW = np.array([[-1.0, -1.0, 0.0], [0.0, 0.0, 1.0]])
-
-
-@over("weighted", [False, True])
-def test_recall_at_a_precision(weighted):
-    fp, tp = counts = binary(20_000, weighted)
-    with np.errstate(invalid="ignore"):
-        precision = np.where(fp + tp > 0, tp / (fp + tp), 0.0)
-    feasible = precision >= 0.9 - 1e-9
-    recall = np.where(feasible, tp / tp[-1], -1.0)
-    form = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, tp[-1]]])
-    found = best_cutoff(counts, form, [(PRECISION, 0.9, INF)], floor=1e-9)
-    assert found.n_feasible == feasible.sum()
-    assert found.value == pytest.approx(recall.max(), abs=1e-15)
-    assert recall[found.cutoff] == recall.max()
-    assert best_cutoff(counts, form, [(PRECISION, 1.5, INF)]) == NONE
-
-
-def test_a_floor_keeps_the_empty_prediction_out():
-    counts = np.array([[0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
-    false_discovery = [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]
-    for floor, cutoff in ((0.0, 0), (1.0, 2)):
-        at_most = [(false_discovery, -INF, 0.6)]
-        assert best_cutoff(counts, FEW, at_most, floor=floor).cutoff == cutoff
 
 
 @over("excess, met", [(0.9e-9, True), (1.1e-9, False)])
@@ -211,14 +179,3 @@ def test_nothing_left_is_zero_in_spite_of_rounding(seed):
     values = ratio_values(counts, np.array([[-1.0, 0.0, n], [-1.0, -1.0, n + p]]))
     assert values[-1] == 0.0
     assert ((values >= -1e-9) & (values <= 1 + 1e-9)).all()
-
-
-def test_values_as_the_sweep_sees_them():
-    counts = binary(4000, weighted=True)
-    f1 = np.array([[0.0, 2.0, 0.0], [1.0, 1.0, counts[1, -1]]])
-    values = ratio_values(counts, f1, 0.25)
-    found = best_cutoff(counts, f1, offset=0.25)
-    assert found.value == values[found.cutoff]
-    assert found.value >= values.max() - 1e-11
-    wanted = 0.25 + 2 * counts[1] / (counts.sum(0) + counts[1, -1])
-    np.testing.assert_allclose(values, wanted, rtol=1e-14)

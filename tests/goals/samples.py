@@ -7,12 +7,22 @@ import numpy as np
 from setpoint.counts import Codebook, Marginals, Stratum
 from setpoint.errors import GoalError
 from setpoint.goals import TABLE, VOCABULARY, Constraint, Goal, LinearForm, Other
-from setpoint.goals.expressions import apply
-from setpoint.goals.populations import REDUCERS
+from setpoint.metrics import log, maximum, minimum, sqrt
 from setpoint.program import Affine, Linker, NotLinearError, link
 
 BINARY = ("no", "yes")
 FIVE = ("a", "b", "c", "d", "e")
+PARAMETERS = {
+    "fbeta": "(2, label={1})", "micro_f1": "({0})", "confusion_rate": "({0}, {1})",
+    "cost": "({{({0}, {1}): -2, ({1}, {0}): 3}})", "value": "({{({0}, {0}): -2, ({1}, {0}): 3}})",
+    "profit": "(tp=3, fp=-2, label={1})",
+}  # fmt: skip
+
+
+def metric(name, classes):
+    """The text of a metric of the table, with parameters and a label where it has any."""
+    plain = "(label={1})" if TABLE[name].of_class else ""
+    return name + PARAMETERS.get(name, plain).format(*classes)
 
 
 class Schema:
@@ -137,6 +147,11 @@ LABELS = [
     "-1", "1", "None", *NAMES,
 ]  # fmt: skip
 
+KINDS = [
+    "mean", "sum", "min", "max", "difference", "ratio", "geometric_mean", "harmonic_mean",
+    "quadratic_mean", "deviation",
+]  # fmt: skip
+
 
 class Random:
     """Random expressions and goals, reproducible from a seed."""
@@ -205,13 +220,13 @@ class Random:
             ]  # fmt: skip
             return operations[kind]()
         if kind == 5:
-            return apply(r.choice(["abs", "log", "sqrt"]), x)
+            return r.choice([abs, log, sqrt])(x)
         if kind == 6:
             others = [self.expression(depth - 1), self.number()][: r.randint(1, 2)]
-            return apply(r.choice(["maximum", "minimum"]), x, *others)
+            return r.choice([maximum, minimum])(x, *others)
         if kind == 7:
             return x.baseline()
-        reducer = r.choice(list(REDUCERS))
+        reducer = r.choice(KINDS)
         columns = r.sample(NAMES, r.randint(1 if reducer == "deviation" else 0, 2))
         return getattr(x, reducer)(*columns)
 

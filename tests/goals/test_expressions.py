@@ -2,8 +2,6 @@
 
 import copy
 import pickle
-import subprocess
-import sys
 from fractions import Fraction
 from functools import reduce
 from operator import add, mul, sub, truediv
@@ -13,7 +11,6 @@ import pytest
 
 from setpoint import Goal, GoalError, maximize, minimize
 from setpoint.goals import Const, Sum, as_goal
-from setpoint.goals.expressions import MAX_DEPTH
 from setpoint.metrics import *
 from thinning import over
 
@@ -160,18 +157,11 @@ def test_populations_labels_and_parameters():
     (lambda: maximize(recall(label="x" * 2000)).subject_to(recall(label="y" * 2000) >= 0.5),
      "4000 characters"),
     (lambda: maximize(sum([recall] * 600)), "4000 characters"),
-    (lambda: reduce(lambda x, _: abs(x), range(MAX_DEPTH), recall), f"{MAX_DEPTH} levels"),
-    (lambda: reduce(lambda x, _: x * x, range(MAX_DEPTH - 2), recall), "parts"),
+    (lambda: reduce(lambda x, _: abs(x), range(100), recall), "levels deep"),
+    (lambda: reduce(lambda x, _: x * x, range(40), recall), "parts"),
     (lambda: recall + 10**400, None), (lambda: (recall + 1e308) + 1e308, None),
     (lambda: recall(label=2**2000), None), (lambda: fbeta(2**2000), None),
 ])  # fmt: skip
 def test_what_is_not_a_goal_is_refused(build, words):
     with pytest.raises((GoalError, OverflowError), match=words):
         build()
-
-
-def test_the_language_is_light():
-    code = "import sys, setpoint.goals, setpoint.metrics; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {name.split(".")[0] for name in done.stdout.split()}
-    assert not loaded & {"scipy", "sklearn", "torch", "numba", "pandas", "narwhals"}

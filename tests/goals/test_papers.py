@@ -8,14 +8,14 @@ the papers is one minus the score.
 import numpy as np
 import pytest
 
-from goals.samples import BINARY, FIVE, grouped, is_linear, linear_rows, program_of
+from goals.samples import BINARY, FIVE, grouped, is_linear, program_of
 from setpoint import Goal, GoalError
 from thinning import over
 
 BINARY_DATA, BINARY_COUNTS = grouped(BINARY, 0, baseline=True, datasets=True)
 FIVE_DATA, FIVE_COUNTS = grouped(FIVE, 0, baseline=True)
 
-# (objective, its shape with two classes, its shape with five); None: see REFUSED.
+# (objective, its shape with two classes, its shape with five); None: not of these.
 OBJECTIVES = [
     # CMA: examples 1 to 4, table 1 left, sections 8.2 and 8.7
     ("minimize error_rate", "affine", "affine"),
@@ -38,12 +38,9 @@ OBJECTIVES = [
     ("maximize g_mean.min(sex)", "concave", "concave"),
     # ERO: (2.1), (2.2), theorem B.6
     ("maximize recall", "affine", None), ("maximize precision", "fractional", None),
-    ("maximize fbeta(0.5)", "fractional", None), ("maximize f1", "fractional", None),
     ("maximize accuracy", "affine", "affine"), ("maximize specificity", "affine", None),
     # DSC: table 2
-    ("minimize fp + fn", "affine", None),
     ("minimize error_rate + 0.3 * fp.on(audit)", "affine", None),
-    ("minimize false_negative_rate", "affine", None),
     # BBS: examples and sections 6.1 to 6.4
     ("minimize 1 - sqrt(recall * specificity)", "convex", None),
     ("maximize f1.mean(sex)", "sum of ratios", None),
@@ -74,12 +71,10 @@ CONSTRAINTS = [
     ("predicted_rate.on(unlabelled) <= 0.1", "affine", None, True),
     ("predicted_rate >= 0.2", "affine", None, True), ("tp >= 0.1", "affine", None, True),
     ("churn.on(unlabelled) <= 0.05", "affine", None, True),
-    ("churn.on(audit) <= 0.02", "affine", None, True),
     ("predicted_rate.on(sex=F) >= 0.8 * predicted_rate.on(sex=M)", "affine", None, True),
     ("predicted_rate.ratio(sex) >= 0.8", "quasiconcave", None, True),
     ("recall.on(sex=F) >= 0.9 * recall.on(sex=M)", "affine", None, True),
     ("predicted_rate.difference(sex) <= 0.1", "convex", None, True),
-    ("recall.on(audit) >= 0.9", "affine", None, True),
     ("recall.on(country=IN) >= 0.8", "affine", None, True),
     ("recall >= recall.baseline() - 0.01", "affine", None, True),
     ("win_loss_ratio >= 2", "fractional", "fractional", True),
@@ -124,60 +119,12 @@ def test_constraints(data, text, shape, linear):
     assert np.isfinite(program.violation(program.rates_of(counts)))
 
 
-# What the papers name and the language refuses, with the way out that the message names.
-REFUSED = [
-    # CMA
-    ("maximize precision", "five classes", "label="),
-    ("maximize micro_f1", None, r"micro_f1\(default\)"),
-    ("minimize (1 - recall)**2", None, "operators are"),
-    ("maximize accuracy subject to predicted_rate == prior", None, r"abs\(x - c\)"),
-    # ERO
-    ("maximize auprc", None, "maximize precision subject to recall"),
-    ("maximize average_precision", None, "score of the ranking"),
-    ("maximize recall subject to precision >= 80", "two classes", "outside the range"),
-    # BBS
-    ("maximize prbep", None, "subject to recall >= 0.8"),
-    ("maximize precision subject to precision == recall", None, r"write abs\(x - c\) <= tolerance"),
-    # DSC
-    ("maximize accuracy subject to recall.on(unlabelled) >= 0.5", "two classes",
-     "predicted_rate, churn"),
-    ("maximize accuracy subject to min(recall, precision) >= 0.8", None,
-     r"write minimum\(a, b\), or x\.min\(\)"),
-    ("maximize accuracy subject to churn < 0.1", None, ">= or <="),
-]  # fmt: skip
-
-
-@over("text, data, message", REFUSED)
-def test_refusals_name_the_way_out(text, data, message):
-    def use():
-        goal = Goal.parse(text)
-        if data:
-            program_of(goal, DATA[data][0])
-
-    with pytest.raises(GoalError, match=message):
-        use()
-
-
-def test_micro_f1_is_the_form_of_the_paper():
-    c = FIVE_COUNTS[:, :5].sum(axis=0)
-    c = c / c.sum()
-    program = program_of(Goal.parse("maximize micro_f1(a)"), FIVE_DATA)
-    want = 2 * np.diag(c)[1:].sum() / (2 - c[0].sum() - c[:, 0].sum())
-    assert program.value(program.rates_of(FIVE_COUNTS)) == pytest.approx(want, abs=1e-12)
-
-
-def test_dataset_constraints_as_rows_of_rates():
-    """Precision, F1 and win/loss bounds as non-negative sums of rates."""
-    schema, counts = BINARY_DATA, BINARY_COUNTS
-    c = sum(counts[i] for i, stratum in enumerate(schema.strata) if stratum.dataset is None)
-    positives, negatives = c[1].sum(), c[0].sum()
-    miss, accept, k = c[1, 0] / positives, c[0, 1] / negatives, 0.6
-    share = k * negatives / ((1 - k) * positives)
-    precision = miss + share * accept - 1
-    f1 = (2 - k) / (2 - 2 * k) * miss + share / 2 * accept - 1
-    for text, want in [("precision >= 0.6", precision), ("f1 >= 0.6", f1)]:
-        program = program_of(Goal.parse(f"maximize recall subject to {text}"), schema)
-        ((_, rows),) = linear_rows(program)
-        v = program.rates_of(counts)
-        assert np.sign(rows[0].value(v)) == np.sign(want)
-        assert (program.violation(v) > 0) == (want > 0)
+@over("text, words", [
+    ("maximize accuracy s.t. predicted_rate == prior", r"write abs\(x - c\) <= tolerance"),
+    ("minimize (1 - recall)**2", "operators are"),
+    ("maximize accuracy s.t. min(recall, precision) >= 0.8", r"write minimum\(a, b\), or x\.min"),
+    ("maximize accuracy s.t. churn < 0.1", ">= or <="),
+])  # fmt: skip
+def test_refusals_name_the_way_out(text, words):
+    with pytest.raises(GoalError, match=words):
+        Goal.parse(text)

@@ -12,10 +12,10 @@ from thinning import over
 recall, cost, precision = (VOCABULARY[name] for name in ("recall", "cost", "precision"))
 
 
-@over("seed", range(10), every=10)
-def test_random_goals_read_back_equal(seed):
+@over("seed, number", [(0, 400), *((seed, 1_000) for seed in range(1, 10))], every=10)
+def test_random_goals_read_back_equal(seed, number):
     source = Random(seed)
-    for _ in range(1_000):
+    for _ in range(number):
         goal = source.goal()
         text = str(goal)
         again = Goal.parse(text)
@@ -36,45 +36,6 @@ def test_every_label_and_name_reads_back(label):
         named = recall.on(label, {label: "v"}) >= 0.5
         goal = Goal("minimize", recall.difference(label), (named,))
         assert Goal.parse(str(goal)) == goal
-
-
-def test_what_else_is_read():
-    canonical = (
-        'maximize recall subject to precision >= 0.9 and recall.difference("sex") <= 0.05 '
-        'and recall.on(country="IN") >= 0.8'
-    )
-    goal = Goal.parse(canonical)
-    assert str(goal) == canonical
-    for text in (
-        "maximize recall s.t. precision ≥ 0.9, recall.difference(sex) ≤ 0.05, "
-        "recall.on(country=IN) >= 0.8",
-        "  maximize\n recall\nsubject\tto precision>=0.9 and (recall.difference('sex') =< 0.05) "
-        "and recall.on({country: 'IN'}) => 0.8",
-        "maximize recall s. t. (precision >= .9 and recall.difference(sex) <= 5e-2), "
-        "0.8 <= recall.on({'country': \"IN\"})",
-    ):
-        assert Goal.parse(text) == goal
-
-
-@over("text", [
-    "-2 * recall", "-(2 * recall) + precision", "-recall", "recall - (-2) * precision",
-    "(-recall) * precision", "recall * (precision - 1)", "recall / (precision * f1)",
-    "(-2 * recall).mean(\"sex\")", "-0.5 / recall", "recall - 1e-05", "recall + 1e+22",
-    "2 * recall * precision", "2 * (recall * precision)", "-2 + recall",
-    "recall * (-2)", "recall + -2 / precision", " + ".join(["recall"] * 440),
-])  # fmt: skip
-def test_signs_and_parentheses_read_back(text):
-    goal = Goal.parse(f"maximize {text}")
-    assert Goal.parse(str(goal)) == goal
-
-
-def test_a_chain_is_two_constraints_and_parameters_are_sorted():
-    goal = Goal.parse("maximize recall subject to 0.3 <= precision <= 0.5")
-    assert [str(c) for c in goal.constraints] == ["precision >= 0.3", "precision <= 0.5"]
-    one = cost({("a", "b"): 1, (1.0, 10): 2, (10, 1): 3})
-    two = cost({(10, 1): 3, ("a", "b"): 1, (1.0, 10): 2})
-    assert one == two
-    assert str(one) == str(two) == 'cost({("a", "b"): 1, (1, 10): 2, (10, 1): 3})'
 
 
 PIECES = [
@@ -117,7 +78,7 @@ def mutate(text, r):
     return text
 
 
-@over("seed, number", [(2, 1_500), *((seed, 10_000) for seed in range(3, 12))], every=10)
+@over("seed, number", [(2, 700), *((seed, 4_000) for seed in range(3, 12))], every=10)
 def test_mangled_texts_are_one_kind_of_error(seed, number):
     source, r = Random(seed), random.Random(seed)
     texts = [str(source.goal()) for _ in range(200)]

@@ -9,11 +9,10 @@ import sklearn.metrics as sk
 from goals.samples import *
 from setpoint import Goal, maximize
 from setpoint.counts import Stratum
-from setpoint.goals import TABLE, VOCABULARY
 from setpoint.metrics import *
 from thinning import over
 
-SEEDS = range(8)
+SEEDS = range(3)
 
 
 def value(expression, schema, counts):
@@ -87,17 +86,6 @@ def test_against_libraries(classes, peers, seed):
     for text, (score, options) in peers.items():
         want = score(t, p, sample_weight=w, **options)
         assert at(text, schema, counts) == pytest.approx(want, abs=1e-12), text
-
-
-@over("classes", [BINARY, FIVE])
-def test_specificity_is_that_of_imbalanced_learn(classes):
-    # On repeated rows: with weights its version divides by the number of rows.
-    schema, counts = plain(classes, 4)
-    t, p, w = rows(counts[0], classes)
-    t, p = (np.repeat(x, w.astype(int)) for x in (t, p))
-    got = value(specificity.mean(), schema, counts)
-    want = im.specificity_score(t, p, labels=classes, average="macro")
-    assert got == pytest.approx(want, abs=1e-12)
 
 
 def check(wanted, schema, counts):
@@ -241,21 +229,6 @@ def test_mcc_of_a_constant_is_zero_for_awkward_weights():
             assert got == pytest.approx(0, abs=1e-7)
 
 
-def test_wins_without_losses_are_infinitely_good():
-    counts = np.zeros((2, 3, 2))
-    counts[0, 1] = [2, 3]  # deployed "no", truly "yes": three wins
-    counts[1, 1] = [0, 4]  # deployed "yes" and right: no losses
-    schema = Schema.of_counts(BINARY, (Stratum(None, (), 0), Stratum(None, (), 1)), counts)
-    assert at("win_loss_ratio", schema, counts) == np.inf
-    assert at("win_change_ratio", schema, counts) == 1.0
-    program = program_of(Goal.parse("maximize accuracy subject to win_loss_ratio >= 2"), schema)
-    assert program.violation(program.rates_of(counts)) == 0.0
-    still = np.zeros_like(counts)
-    still[0, 1], still[1, 1] = [5, 0], [0, 4]
-    assert at("win_loss_ratio", schema, still) == 0.0
-    assert program.violation(program.rates_of(still)) == 2.0
-
-
 def test_infinite_values_compare():
     schema, counts = grouped(BINARY, 1, baseline=True)
     best = np.zeros_like(counts)
@@ -267,30 +240,3 @@ def test_infinite_values_compare():
     goal = "maximize accuracy subject to win_loss_ratio.on(sex=F) >= win_loss_ratio.on(sex=M)"
     program = program_of(Goal.parse(goal), schema)
     assert program.violation(program.rates_of(best)) == np.inf
-
-
-@over("name", TABLE)
-@over("classes", [BINARY, FIVE])
-def test_every_value_lies_in_its_range(name, classes):
-    schema, _ = grouped(classes, 2, baseline=True)
-    metric = VOCABULARY[name]
-    parameters = {
-        "fbeta": (2,),
-        "micro_f1": (classes[0],),
-        "cost": ({(classes[0], classes[1]): -2, (classes[1], classes[0]): 3},),
-        "value": ({(classes[0], classes[1]): -2, (classes[1], classes[0]): 3},),
-        "confusion_rate": classes[:2],
-    }.get(name)
-    metric = metric(*parameters) if parameters else metric
-    if name == "profit":
-        metric = metric(tp=3, fp=-2)
-    if TABLE[name].of_class and len(classes) > 2:
-        metric = metric(label=classes[2])
-    program = program_of(maximize(metric), schema)
-    low, high = program.objective.low, program.objective.high
-    assert low >= TABLE[name].low
-    assert high <= TABLE[name].high
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        got = float(program.value(program.rates_of(decisions(schema, rng))))
-        assert low - 1e-12 <= got <= high + 1e-12

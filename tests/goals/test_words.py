@@ -8,7 +8,6 @@ import pytest
 from goals.samples import plain, program_of
 from setpoint.errors import GoalError, GoalSyntaxError
 from setpoint.goals import SYNONYMS, TABLE, Goal, as_goal, why_unknown
-from setpoint.goals.parse import ANSWERS, ELSEWHERE
 from thinning import over
 
 PLAIN = "maximize recall subject to precision >= 0.9"
@@ -22,6 +21,10 @@ PLAIN = "maximize recall subject to precision >= 0.9"
     ("maximize recall Subject To precision of at least 90.0%", PLAIN),
     ("maximize recall with (precision >= 0.9)", PLAIN),
     ("maximize recall S.T. precision AT LEAST 0.9", PLAIN),
+    ("  maximize\n recall\nsubject\tto (.9 =< precision)", PLAIN),
+    ("maximize recall s. t. precision ≥ 9e-1", PLAIN),
+    ("maximize recall s.t. 0.8 => f1.on({\"a\": \"x\"})",
+     'maximize recall subject to f1.on(a="x") <= 0.8'),
     ("minimise FPR with recall at least 80% AND accuracy at most 95% and 10% <= prior <= 20%",
      "minimize false_positive_rate subject to recall >= 0.8 and accuracy <= 0.95 "
      "and prior >= 0.1 and prior <= 0.2"),
@@ -53,65 +56,35 @@ def test_names_of_others_are_understood_in_any_case(word):
             assert str(Goal.parse(f"maximize {spelled}")) == f"maximize {ours}"
 
 
-def test_a_bare_name_is_a_goal_where_more_is_better():
-    assert as_goal("F1") == as_goal(" f1_score ") == as_goal("f1") == Goal.parse("maximize f1")
-    assert as_goal("TPR") == Goal.parse("maximize recall")
-    ways = "say which way: 'maximize false_positive_rate' or 'minimize"
-    with pytest.raises(GoalError, match=ways):
-        as_goal("fpr")
-
-
-@over("word", [*ELSEWHERE, *ANSWERS])
-def test_words_that_are_answered(word):
-    answer = ELSEWHERE.get(word) or ANSWERS[word]
+@over("word", [
+    "f2", "lift", "fdr", "statistical_parity", "demographic_parity_ratio", "equal_opportunity",
+    "equalized_odds", "youden", "kappa", "selective_accuracy", "selective_risk", "auc", "top_k",
+    "count", "costs", "budget", "defer", "decided", "amount", "brier", "certainty", "max_recall",
+])  # fmt: skip
+def test_words_that_are_answered_with_goals(word):
+    answer = why_unknown(word)
     for text in (f"maximize {word.upper()}", f"maximize recall s.t. {word} <= 5", word):
         with pytest.raises(GoalSyntaxError, match=re.escape(answer)):
             as_goal(text)
-
-
-def test_no_word_has_two_meanings_and_what_answers_show_are_goals():
-    groups = [set(TABLE), set(SYNONYMS), set(ELSEWHERE), set(ANSWERS)]
-    assert sum(map(len, groups)) == len(set.union(*groups))
-    assert all(word == word.lower() for words in groups for word in words)
-    shown = {t for answer in ANSWERS.values() for t in re.findall("'(m[^']+)'", answer)}
-    assert len(shown) == 9
-    for text in [*shown, *(f"maximize {written}" for written in ELSEWHERE.values())]:
-        Goal.parse(text.replace("k/N", "20/1000"))
-
-
-@over("word, hint", [
-    ("money", "profit(tp=amount - 5, fp=-5)"), ("abstain", "minimize deferral_rate"),
-    ("coverage", "1 - deferral_rate"), ("capacity", "at_most(200, per=10_000)"),
-])  # fmt: skip
-def test_hints_lead_to_the_words(word, hint):
-    assert hint in why_unknown(word)
+    here, shown = answer.removeprefix("here: "), re.findall("'(m[^']+)'", answer)
+    for goal in shown if here == answer else [f"maximize {here}"]:
+        Goal.parse(goal.replace("k/N", "20/1000"))
 
 
 @over("text, words", [
-    ("recall >= 0.9", "'maximize precision subject to recall >= 0.9'"),
     ("precision at least 90%", "'maximize recall subject to precision at least 90%'"),
     ("f1 subject to recall >= 0.9", "put 'maximize' or 'minimize' before 'f1'"),
     ("max recall", "a goal starts with 'maximize' or 'minimize', got 'max'"),
-    ("maximiz recall", "did you mean 'maximize'"),
     ("maximize recall s.t. precision >= 0,9", "write 0.9 for 0,9: numbers have a decimal point"),
     ("maximize recall s.t. precision >= 87,5% and f1 >= 0,3", "decimal point"),
-    ("maximize 0,5 * recall", "decimal point"),
-    ("maximize recall, precision >= 0.9", "constraints follow 'subject to'"),
     ("maximize recall with at least 90% precision", "the metric comes first"),
     ("maximize precision at k", "the best k of N rows"),
-    ("maximize precision at top 100", "the best k of N rows"),
     ("maximize recall at 90% precision", "as in 'maximize recall subject to precision >= 0.9'"),
     ("maximize recall % 2", "as in 90%"),
-    ("maximize recall with f1 >= .1 such that f1 <= .2", "'subject to' appears twice"),
     ("maximize sensitivty", "did you mean 'sensitivity'"),
-    ("maximize f1 subject to recal >= 0.3", "'recal' (did you mean 'recall'"),
-    ("maximize f1 subject to recal >= 0.3", "at character 24"),
     ("maximize ≥ recall", "at character 10"),
     ("maximize Lift", "unknown word 'Lift' (here: precision / prior)"),
-    ("maximize recall.diference(sex)", "did you mean 'difference'"),
-    ("minimize max(recall, precision)", "write maximum(a, b)"), ("maximize fbeta", "fbeta(beta)"),
     ("maximize recall.mean", "'.mean' is called: write .mean(...)"),
-    ("maximize sqrt", "'sqrt' is a function: sqrt(...)"),
     ("maximize sqrt(x=recall)", "sqrt takes no named arguments"),
 ])  # fmt: skip
 def test_the_error_names_the_right_sentence_and_the_place(text, words):

@@ -19,7 +19,7 @@ def crossed(true, alpha, goal="maximize f1 subject to precision >= 0.5", **more)
     return bool(found.alarms_)
 
 
-@over("n, alpha", [(9, 0.2), (12, 0.2), (9, 0.05), (12, 0.05)], every=2)
+@over("n, alpha", [(8, 0.1), (12, 0.2), (12, 0.05)], every=3)
 def test_ville_by_enumeration(n, alpha):
     chance = 0.0
     for labels in product((0, 1), repeat=n):  # each as likely at the bound of one half
@@ -27,7 +27,7 @@ def test_ville_by_enumeration(n, alpha):
     assert chance <= alpha
 
 
-@over("order", ["fmfmfmfm", "ffffmfmm", "mmmffmmm"], every=3)
+@over("order", ["fmffmm", "fmfmfmfm", "ffffmfmm", "mmmffmmm"], every=4)
 def test_a_bet_on_two_groups_is_fair_at_the_bound(order):
     """Whichever rows wait for one of the other group: Ville's inequality needs no more."""
     accepted = np.where(np.array(list(order)) == "f", 0.5, 0.4)  # apart by the bound exactly
@@ -59,14 +59,6 @@ def test_the_wealth_by_hand():
     assert again.wealth_[0] == pytest.approx(total.mean(), rel=1e-12)
 
 
-def test_false_alarms_of_one_start_are_rare():
-    rng, alpha, streams = np.random.default_rng(0), 0.1, 200
-    found = np.mean(
-        [crossed((rng.random(600) < 0.5).astype(int), alpha, restart=False) for _ in range(streams)]
-    )
-    assert found <= alpha + 2.33 * np.sqrt(alpha * (1 - alpha) / streams)
-
-
 @pytest.mark.long
 def test_with_restarts_alarms_are_far_apart_on_average():
     rng, alpha = np.random.default_rng(1), 0.02
@@ -79,27 +71,18 @@ def test_with_restarts_alarms_are_far_apart_on_average():
     assert np.mean(first) >= 1 / alpha
 
 
-@over("restart", [True, False])
-def test_a_fall_is_found_soon(restart):
-    rng, delays = np.random.default_rng(2), []
-    for _ in range(30):
-        monitor = watch(restart=restart)
-        true = rng.random(3_000) < np.repeat([0.97, 0.7], [500, 2_500])
-        monitor.update_decisions(np.ones(3_000, int), true.astype(int))
-        late = [a.row - 500 for a in monitor.alarms_ if a.row > 500]
-        delays += late[:1] or [2_500]
-    assert np.median(delays) < (120 if restart else 400)
-
-
 @over("bound, before, after", [(0.8, 0.84, 0.7), (0.9, 0.92, 0.85)])
-def test_when_it_began_and_how_bad_it_is(bound, before, after):
-    rng, found = np.random.default_rng(4), []
-    for _ in range(150):
+def test_a_fall_is_found_soon_and_when_it_began_and_how_bad_it_is(bound, before, after):
+    rng, found, soon = np.random.default_rng(4), [], []
+    for _ in range(60):
         true = rng.random(4_000) < np.repeat([before, after], [1_000, 3_000])
         monitor = watch(f"maximize recall subject to precision >= {bound}")
         monitor.update_decisions(np.ones(4_000, int), true.astype(int))
-        found += [(a.since, a.value) for a in monitor.alarms_ if a.row > 1_000]
-    since, value = np.median(found, axis=0)
+        late = [(a.row, a.since, a.value) for a in monitor.alarms_ if a.row > 1_000]
+        soon += [row for row, *_ in late[:1]] or [4_000]
+        found += late
+    _, since, value = np.median(found, axis=0)
+    assert np.median(soon) < 1_200
     assert abs(since - 1_000) < 50
     assert abs(value - after) < 0.08
 
@@ -126,7 +109,7 @@ EVERY = (
 )
 
 
-def fed(sizes, stop_at=None):
+def fed(sizes):
     pred, true, sex, old = stream(900)
     monitor = watch(EVERY, groups={"sex": ["f", "m"]})
     start = 0
@@ -136,16 +119,13 @@ def fed(sizes, stop_at=None):
             pred[part], true[part], sensitive_features={"sex": sex[part]}, baseline=old[part]
         )
         start += size
-        if stop_at is not None:
-            fresh = watch(EVERY, groups={"sex": ["f", "m"]})
-            monitor = fresh.resume(monitor.to_dict())
     return monitor
 
 
-def test_batches_and_breaks_change_no_bit():
+def test_batches_change_no_bit():
     whole = fed([900])
     assert fed([1] * 900).to_dict() == whole.to_dict()
-    assert fed([7, 93, 400, 400], stop_at=0).to_dict() == whole.to_dict()
+    assert fed([7, 93, 400, 400]).to_dict() == whole.to_dict()
     assert len(whole.names()) == len(whole.watched) >= 10
 
 

@@ -77,7 +77,7 @@ CASES = [
 
 
 @over("constraint, table, share", CASES)
-@over("n", [1, 7, 23, 40])
+@over("n", [1, 7, 23])
 def test_one_binomial_is_exact(constraint, table, share, n):
     k = np.arange(n + 1)
     found = [p_of(constraint, table(i, n)) for i in k]
@@ -131,18 +131,10 @@ APART = "recall.on(g=a) - recall.on(g=b) <= {}", lambda q, bound: q + bound
 OVER = "recall.on(g=a) - {} * recall.on(g=b) >= 0", lambda q, bound: q * bound
 
 
-@over("n1, n2", [(5, 5), (12, 7), (6, 20)])
-@over("bound, relation", [(0.2, APART), (0.8, OVER)])
+@over("n1, n2", [(9, 4), (5, 60), (15, 15), (40, 20), (60, 8)], every=5)
+@over("bound, relation", [(0.0, APART), (0.2, APART), (0.4, APART), (0.8, OVER)])
 def test_melding_is_never_surer_than_its_level(n1, n2, bound, relation):
     assert level_reached(n1, n2, bound, 0.05, *relation) <= 0.05
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("n1", "n2"), [(5, 60), (15, 15), (30, 20), (50, 50), (60, 8)])
-@over("level", [0.05, 0.01])
-@over("bound", [0.0, 0.1, 0.4])
-def test_melding_is_never_surer_than_its_level_on_more_rows(n1, n2, level, bound):
-    assert level_reached(n1, n2, bound, level, *APART) <= level
 
 
 def test_rates_at_their_ends_are_not_cut_off():
@@ -177,14 +169,14 @@ SHARES = np.array([[0.55, 0.1], [0.08, 0.27]])
         ("cost({{(0, 1): 1, (1, 0): 3}}) <= {}", "gaffke"), ("g_mean >= {}", "drawn"),
         ("sqrt(recall * precision) - false_positive_rate >= {}", "drawn"),
     )
-], every=3)  # fmt: skip
+], every=4)  # fmt: skip
 def test_p_values_where_a_bound_is_just_met(text, kind, n):
-    drawn = np.random.default_rng(7).multinomial(n, SHARES.ravel(), 250).reshape(-1, 2, 2)
+    drawn = np.random.default_rng(7).multinomial(n, SHARES.ravel(), 120).reshape(-1, 2, 2)
     text = at_its_bound(text, SHARES)
     found = [p_of(text, table) for table in drawn]
     assert {f.kind for f in found} == {kind}
     sure = np.mean([f.p <= 0.05 for f in found])
-    assert sure <= 0.05 + 2.6 * math.sqrt(0.05 * 0.95 / 250)
+    assert sure <= 0.05 + 2.33 * math.sqrt(0.05 * 0.95 / 120)
 
 
 def test_the_same_counts_give_the_same_p_value():
@@ -222,7 +214,7 @@ EQUAL = np.array([[[0.28, 0.04], [0.04, 0.14]]] * 2)  # two groups, so that no a
     )
 ], every=8)  # fmt: skip
 def test_a_kink_inside_a_sum_where_the_bound_is_just_met(text, n):
-    drawn = np.random.default_rng(3).multinomial(n, EQUAL.ravel() / EQUAL.sum(), 200)
+    drawn = np.random.default_rng(3).multinomial(n, EQUAL.ravel() / EQUAL.sum(), 100)
     text = at_its_bound(text, EQUAL)
     found = [
         p_of(text, tables).p if tables.sum(axis=2).all() else 1.0
@@ -255,7 +247,7 @@ def test_what_is_proved_is_never_surer():
 def test_bets_are_fair():
     # A mean of three values, whatever their shares.
     values = np.array([0.0, 0.5, 1.0])
-    for n in (20, 40):
+    for n in (12, 30):
         counts = np.array([c for c in product(range(n + 1), repeat=3) if sum(c) == n])
         for shares in ([0.2, 0.2, 0.6], [0.3, 0.0, 0.7], [0.0, 0.6, 0.4], [0.02, 0.9, 0.08]):
             level, law = float(values @ shares), stats.multinomial.pmf(counts, n, shares)
@@ -267,7 +259,7 @@ def test_bets_are_fair():
     assert p < 0.05
 
 
-@over("n", [12, 25], every=2)
+@over("n", [9, 25], every=2)
 def test_boxes_are_right_for_two_rates(n):
     p = np.empty((n + 1, n + 1))
     for k1, k2 in product(range(n + 1), repeat=2):
@@ -337,7 +329,7 @@ rng = np.random.default_rng(0)
     (rng.lognormal(0.0, 1.0, 200), -100.0),
 ])  # fmt: skip
 def test_gaffkes_is_the_share_of_weighted_sums_below_0(values, worst):
-    draws = np.random.default_rng(1).standard_exponential((100_000, len(values) + 1))
+    draws = np.random.default_rng(1).standard_exponential((40_000, len(values) + 1))
     share = float((draws @ np.append(values, worst) < 0.0).mean())
     assert gaffke_p(values, worst) == pytest.approx(share, abs=0.006)
     # A worse row makes it larger.
@@ -366,12 +358,12 @@ def test_the_ends_and_many_values_are_rounded_down():
 
 
 @over("n, sigma, sign", [
-    (n, sigma, sign) for n in (30, 300) for sigma in (1.5, 0.5) for sign in (1.0, -1.0)
-], every=4)  # fmt: skip
+    (n, sigma, sign) for sigma in (1.5, 0.5) for sign in (1.0, -1.0) for n in (30, 300)
+], every=6)  # fmt: skip
 def test_gaffkes_keeps_its_level_where_the_mean_is_0(n, sigma, sign):
     """Skewed amounts up to a limit, less their mean: where normal limits fail."""
     rng = np.random.default_rng(2)
-    large = np.minimum(rng.lognormal(0.0, sigma, 1_000_000), 50.0)
+    large = np.minimum(rng.lognormal(0.0, sigma, 200_000), 50.0)
     mean = float(large.mean())
     worst = -mean if sign > 0 else mean - 50.0
     drawn = (sign * (large[rng.integers(0, len(large), n)] - mean) for _ in range(300))

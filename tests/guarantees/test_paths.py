@@ -10,9 +10,7 @@ from setpoint import Goal
 from setpoint.counts import Confusion
 from setpoint.guarantees import MARGINS, Promise, RuleTests, fixed_sequence, holm, level_of_try
 from setpoint.guarantees.paths import path_rules_of
-from setpoint.guarantees.promise import margins_of, slack_and_error
 from setpoint.guarantees.requirements import leaves
-from setpoint.inference.delta import slopes
 from setpoint.program import link
 from thinning import over
 
@@ -30,8 +28,7 @@ def built(constraint, table=TABLE):
 def margin(constraint, table=TABLE, times=1.0):
     tests, found = built(constraint, table)
     counts = found.counts.reshape(-1, 1)
-    out = margins_of(tests.parts[0], tests.counted(found), counts, np.full(len(counts), times))
-    return float(out[0])
+    return float(tests.margins(counts, found, np.full(len(counts), times))[0])
 
 
 @over("constraint, k, n, share", [
@@ -73,11 +70,10 @@ def test_margins_at_the_ends():
 def test_errors_are_those_of_rows_drawn_again(constraint):
     tests, found = built(constraint)
     (x,) = leaves(tests.parts[0])
-    counts = found.counts.reshape(-1, 1)
-    _, (error,) = slack_and_error(x, tests.counted(found), counts, np.ones(len(counts)))
+    (error,) = tests.errors(found, np.ones(found.counts.size))
     rng = np.random.default_rng(0)
     share = found.counts.ravel() / found.counts.sum()
-    drawn = rng.multinomial(int(found.counts.sum()), share, 4_000).reshape(-1, 3, 2)
+    drawn = rng.multinomial(int(found.counts.sum()), share, 2_000).reshape(-1, 3, 2)
     values = [float(x.function.value(rates(tests, one))) for one in drawn[:, None].astype(float)]
     assert error == pytest.approx(np.std(values), rel=0.05)
 
@@ -86,13 +82,6 @@ def rates(tests, counts):
     """The rates of rows drawn again: their populations vary with them."""
     norms = [float((counts * rate.given_rows[:, None]).sum()) for rate in tests.program.rates]
     return tests.program.table.of(counts) * tests.program.table.norms / np.array(norms)
-
-
-def test_slopes_of_many_points_are_the_gradients_of_each():
-    tests, _ = built("g_mean - 0.5 * fbeta(2) >= 0.1")
-    (x,) = leaves(tests.parts[0])
-    v = np.random.default_rng(1).uniform(0.1, 0.9, (7, len(tests.program.rates)))
-    assert np.allclose(slopes(x.function, v), [x.function.gradient(row) for row in v])
 
 
 # ---------------------------------------------------------------------- from safe to bold

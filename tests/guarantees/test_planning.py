@@ -61,7 +61,7 @@ def test_rows_certify_as_often_as_asked(goal, exact):
     pilot = pilot_of(goal, TABLE)
     plans = [pilot.plan(i, 0.05) for i in range(len(pilot.parts))]
     assert all(plan.is_exact for plan in plans) is exact
-    n, draws = rows_of(plans, 0.8), 300
+    n, draws = rows_of(plans, 0.8), 200
     passed = 0
     for table in np.random.default_rng(0).multinomial(n, np.ravel(TABLE), draws):
         found = Confusion.of_counts((0, 1), np.vstack([table.reshape(2, 2), [0, 0]]))

@@ -65,8 +65,8 @@ def simulated(p, name, draws, seed):
 
 @over("name", ["nested, few rows", "precision"])
 def test_the_promise_is_kept(cells, name):
-    broke, answered = simulated(cells, name, 60, seed=1)
-    assert broke <= most(60)
+    broke, answered = simulated(cells, name, 40, seed=1)
+    assert broke <= most(40)
     assert answered >= 0.65  # 1,000 rows, of which the split leaves 700
 
 
@@ -77,14 +77,6 @@ def test_the_promise_is_kept_for_every_kind_of_test(cells):
     assert {k: v for k, v in found.items() if v[0] > most(200)} == {}
     assert {k: v for k, v in found.items() if v[1] < 0.5} == {}
     assert 0.01 <= np.mean([broke for broke, _ in found.values()]) <= LEVEL
-
-
-@pytest.mark.long
-def test_without_a_promise_half_of_the_draws_break(cells):
-    goal, n, slack = CASES["precision"]
-    rng = np.random.default_rng(3)
-    rules = [cells.solve(goal, cells.draw(n, rng), None) for _ in range(100)]
-    assert sum(slack(cells, cells.decided(rule)) < 0 for rule in rules) >= 30
 
 
 @pytest.mark.long
@@ -124,7 +116,7 @@ def on_population(rule):
 
 
 @pytest.mark.parametrize(("n", "bound", "draws", "refused"), [
-    (1_500, 0.94, 60, 0.1),
+    (1_500, 0.94, 30, 0.1),
     *(pytest.param(n, bound, 1_000, 0.4, marks=pytest.mark.long)
       for n, bound in [(800, 0.92), (3_000, 0.95), (10_000, 0.97)]),
 ])  # fmt: skip
@@ -132,7 +124,7 @@ def test_what_is_decided_alone_is_right_as_often_as_promised(n, bound, draws, re
     rng, goal, kept, plain = np.random.default_rng(0), SURE.format(bound), [], []
     for number in range(draws):
         scores, y = drawn(n, rng)
-        if number % 4 == 0:
+        if number % 2 == 0:
             plain.append(on_population(solved(goal, scores, y, None)))
         rule = solved(goal, scores, y, 1 - LEVEL)
         kept += [] if rule is None else [on_population(rule)]
@@ -144,7 +136,7 @@ def test_what_is_decided_alone_is_right_as_often_as_promised(n, bound, draws, re
     assert kept[:, 1].mean() >= 0.6 * plain[:, 1].mean() or draws == 1_000
 
 
-@over("draws", [20, 200], every=2)
+@over("draws", [8, 200], every=2)
 def test_what_two_groups_decide_alone_is_right_in_both(draws):
     """Intersection-union: each group at the full level."""
     rng, found = np.random.default_rng(5), []
@@ -175,26 +167,12 @@ def test_bands_are_certified_by_a_path_of_bands():
         assert 1 < g.passed < g.tried
         assert g.reached >= g.without - 0.01
         assert [m for m, _ in g.path] == sorted((m for m, _ in g.path), reverse=True)
-    goal = "maximize accuracy.decided subject to deferral_rate <= 0.3"
-    rule, g = promised(goal, scores, y)
-    assert g.state == "certified"
-    assert on_population(rule)[1] >= 0.7
     sex, fair = rng.choice(["f", "m"], 4_000), " and deferral_rate.difference(sex) <= 0.1"
     for decide_on in ("auto", None):
         how = {"sensitive_features": {"sex": sex}, "decide_on": decide_on}
         rule, g = promised(SURE.format(0.94) + fair, scores, y, **how)
         assert [c.kind for c in g.constraints] == ["binomial", "melding"]
         assert rule.needs_segments == (decide_on == "auto")
-
-
-def test_a_bound_that_is_out_of_reach_is_refused_with_what_is_not():
-    scores, y = drawn(1_000, np.random.default_rng(7))
-    with pytest.raises(NotCertifiable, match=r"do not show accuracy\.decided >= 0\.99"):
-        promised(SURE.format(0.99), scores, y)
-    nearest = Confidence(0.95, on_uncertified="nearest")
-    assert promised(SURE.format(0.99), scores, y, nearest)[1].state == "not certified"
-    with pytest.raises(NotCertifiable, match="takes 299 rows that speak for it"):
-        promised(SURE.format(0.99), scores[:250], y[:250])
 
 
 def test_classifiers_and_lists_that_defer_are_certified():
@@ -254,12 +232,12 @@ def amounts(n, seed=0):
 
 
 @pytest.mark.parametrize(("name", "n", "draws"), [
-    ("recall", 1_500, 25),
+    ("recall", 1_000, 12),
     *(pytest.param(name, 3_000, 200, marks=pytest.mark.long) for name in GOALS),
 ])  # fmt: skip
 def test_the_promise_is_kept_over_amounts(name, n, draws):
     goal, slack = GOALS[name]
-    _, scores, y, amount = amounts(200_000, seed=1)
+    _, scores, y, amount = amounts(50_000, seed=1)
     rng, broken, refused = np.random.default_rng(2), [0, 0], 0
     for _ in range(draws):
         at = rng.integers(0, len(y), n)
@@ -296,13 +274,11 @@ def test_a_rule_is_certified_by_the_range(goal, strict):
 
 
 def test_wider_ranges_cost_more_and_groups_and_other_constraints_have_their_own_tests():
-    g = of_amounts(f"{CAUGHT} and predicted_rate <= 0.6", decide_on=None)[1]
-    assert [c.kind for c in g.constraints] == ["gaffke", "binomial"]
     narrow, wide = (of_amounts(CAUGHT, within(k * LIMIT), decide_on=None)[1] for k in (1, 3))
     assert narrow.reached > wide.reached
     goal = "maximize precision subject to recall.weighted(amount).min(sex) >= 0.7"
-    g = of_amounts(goal)[1]
-    assert (g.state, g.constraints[0].kind) == ("certified", "gaffke")
+    g = of_amounts(f"{goal} and predicted_rate <= 0.6")[1]
+    assert [c.kind for c in g.constraints] == ["gaffke", "binomial"]
     with pytest.raises(GoalError, match="several such rates of different rows"):
         of_amounts("maximize precision s.t. recall.weighted(amount).difference(sex) <= 0.2")
 
@@ -321,12 +297,11 @@ def framed(n, seed):
 
 
 def test_a_classifier_is_certified_by_rows_set_apart_and_by_others():
-    X, y = framed(3_000, 0)
+    X, y = framed(2_000, 0)
     clf = PlugInClassifier(LogisticRegression(max_iter=1_000), CAUGHT, confidence=within())
-    assert clf.fit(X, y).goal_report_.guarantee.rows == 900
-    more, labels = framed(2_000, seed=5)
-    assert clf.fit(X, y, certify_on=(more, labels)).goal_report_.guarantee.rows == 2_000
-    again = certify(clf, None, *framed(3_000, seed=6), confidence=within(), new_rule=False)
+    more, labels = framed(1_200, seed=5)
+    assert clf.fit(X, y, certify_on=(more, labels)).goal_report_.guarantee.rows == 1_200
+    again = certify(clf, None, *framed(2_000, seed=6), confidence=within(), new_rule=False)
     assert again.guarantee.constraints[0].kind == "gaffke"
     more.loc[7, "amount"] = 900.0
     with pytest.raises(InputError, match="`certify_on`: row 7 has amount = 900"):
@@ -346,8 +321,8 @@ def test_rules_are_certified_as_they_are():
 
 def test_columns_below_0_count_on_either_side():
     rng = np.random.default_rng(7)
-    y = rng.integers(0, 2, 3_000)
-    gain = np.where(y == 1, 20.0, -15.0) + rng.uniform(-5.0, 5.0, 3_000)
+    y = rng.integers(0, 2, 1_500)
+    gain = np.where(y == 1, 20.0, -15.0) + rng.uniform(-5.0, 5.0, 1_500)
     _, g = promised(
         "maximize predicted_rate subject to profit(tp=gain, fp=gain) >= 5",
         rng.normal(2.0 * y, 1.0), y, Confidence(ranges={"gain": (-20, 25)}),

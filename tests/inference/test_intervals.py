@@ -197,7 +197,7 @@ def test_every_combination_has_limits(text):
     assert wide.high >= high - 1e-9
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1), st.floats(0.01, 100))
 def test_scale_and_order_and_rows_of_weight_0_do_not_matter(seed, factor):
     rng, n = np.random.default_rng(seed), 80
@@ -212,11 +212,6 @@ def test_scale_and_order_and_rows_of_weight_0_do_not_matter(seed, factor):
     plain = ends(np.arange(70), weight)
     assert np.allclose(ends(rng.permutation(n), weight), plain, atol=1e-9)
     assert np.allclose(ends(np.arange(n), factor * weight), plain, atol=1e-9)
-
-
-def test_no_predicted_positives_leave_precision_open():
-    where = confusion(ONE, [[[90, 0], [10, 0], [0, 0]]])
-    assert of("precision", where) == (0.0, 1.0, "clopper-pearson")
 
 
 def test_a_class_that_is_never_predicted_hides_no_noise_of_the_others():

@@ -3,8 +3,6 @@
 from math import comb
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from setpoint.inference import FreshLabels, fresh_labels
 from thinning import over
@@ -44,16 +42,6 @@ def test_known_numbers(wins, losses, labels, rows):
     assert fresh_labels(wins, losses) == FreshLabels(labels, rows)
 
 
-@given(st.floats(0.51, 1), st.floats(0, 1), st.floats(0.5, 0.99), st.floats(0, 1))
-def test_more_wins_need_fewer_labels_and_more_certainty_more(p, q, sure, surer):
-    better, surer = p + q * (1 - p), sure + surer * (0.99 - sure)
-    wins, losses = 0.125 * better, 0.125 * (1 - better)
-    assert fresh_labels(wins, losses) <= fresh_labels(0.125 * p, 0.125 * (1 - p))
-    for name in ("confidence", "power"):
-        low, high = (fresh_labels(wins, losses, **{name: x}) for x in (sure, surer))
-        assert low <= high
-
-
 def test_many_labels():
     # Where the normal approximation takes over, it is right, and nobody waits.
     exact, normal = (fresh_labels(x, 1 - x).labels for x in (0.504, 0.5039))
@@ -69,12 +57,8 @@ def test_no_gain_cannot_be_shown(shares):
 
 @over("changed, error, words", [
     ({"wins": -0.1}, ValueError, "`wins` is a share of the rows, from 0 to 1, got -0.1"),
-    ({"losses": float("nan")}, ValueError, "`losses` is a share"),
-    ({"wins": 0.8, "losses": 0.4}, ValueError, "`changed` is a share"),
     ({"changed": 0.2}, ValueError, "exceed the share of changes, 0.2"),
     ({"power": 1.0}, ValueError, "`power` lies between 0 and 1"),
-    ({"confidence": 95}, ValueError, "`confidence` lies between 0 and 1"),
-    ({"wins": "a"}, TypeError, "`wins` is a share of the rows, from 0 to 1, got 'a'"),
     ({"power": "80 %"}, TypeError, "`power` lies between 0 and 1, got '80 %'"),
 ])  # fmt: skip
 def test_what_is_not_a_share_or_a_chance(changed, error, words):

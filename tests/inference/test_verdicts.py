@@ -4,10 +4,9 @@ import math
 from itertools import product
 
 import numpy as np
-import pytest
 
-from inference.samples import ONE, confusion, deployed, drawn, expression, grouped
-from setpoint.inference import bind_counted, interval, interval_of, verdict_of
+from inference.samples import ONE, confusion, expression, grouped
+from setpoint.inference import interval, verdict_of
 from thinning import over
 
 TAIL = 0.05
@@ -89,7 +88,6 @@ def wrong(limits, truth, first, second):
 @over("text, truth", [
     ("balanced_accuracy", lambda tpr, fpr: (tpr + 1 - fpr) / 2),
     ("g_mean", lambda tpr, fpr: math.sqrt(tpr * (1 - fpr))),
-    ("recall - false_positive_rate", lambda tpr, fpr: tpr - fpr),
 ])  # fmt: skip
 def test_two_rates_of_few_rows(text, truth):
     m, n = 20, 12
@@ -104,7 +102,7 @@ def test_two_rates_of_few_rows(text, truth):
     assert max(worst) > 0.03  # and no more careful than that
 
 
-@over("m, n", [(10, 10), (25, 8)])
+@over("m, n", [(10, 10), (16, 6)])
 @over("text", ["recall.difference(g)", "abs(recall.on(g='v00') - recall.on(g='v01'))"])
 def test_differences_of_small_groups(m, n, text):
     strata, _ = grouped(2, 0.5, 0.5, 0.1)
@@ -121,60 +119,3 @@ def test_differences_of_small_groups(m, n, text):
     assert low.max() <= 0.06
     assert high.max() <= 0.06
     assert high.mean() <= TAIL
-
-
-# -- by drawing ---------------------------------------------------------------------------
-DRAWS = 2000
-MOST = TAIL + 2.33 * math.sqrt(TAIL * (1 - TAIL) / DRAWS)
-LEAST = 0.60 - 2.33 * math.sqrt(0.6 * 0.4 / DRAWS)
-COST = "cost({('yes', 'no'): 5, ('no', 'yes'): 1})"
-
-
-def sides(text, strata, shares, n, seed=0):
-    """The truth, the estimates and the limits of many draws."""
-    rng = np.random.default_rng(seed)
-    wanted = expression(text)
-    (bound,), counted = bind_counted([wanted], confusion(strata, shares * 1e9))
-    truth = counted.value(bound)
-    found = []
-    for _ in range(DRAWS):
-        (bound,), counted = bind_counted([wanted], drawn(rng, strata, shares, n))
-        found.append((counted.value(bound), *interval_of(bound, counted, LEVEL)[:2]))
-    return truth, np.array(found)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("n", [300, 1000])
-@pytest.mark.parametrize("text", [
-    "recall", "precision", "f1", "accuracy", "predicted_rate", "balanced_accuracy", "g_mean",
-    "recall.difference(g)", COST, "fbeta(2)", "mcc", "precision.min(g)",
-])  # fmt: skip
-def test_a_rule_at_its_bound_is_seldom_called_shown(text, n):
-    strata, shares = grouped(2, 0.3, [0.85, 0.7], 0.1)
-    truth, found = sides(text, strata, shares, n)
-    for relation in (">=", "<="):
-        said = [verdict_of(low, high, truth, relation) for _, low, high in found]
-        assert said.count("shown") / DRAWS <= MOST
-        # One two standard errors better is seldom missed.
-        sign = 1 if relation == ">=" else -1
-        bound = truth - sign * 2 * found[:, 0].std()
-        said = [verdict_of(low, high, bound, relation) for _, low, high in found]
-        least = LEAST - 0.06  # a bound at which noise is larger
-        if "difference" in text and relation == ">=":
-            least = 0.40  # a floor under a gap halves its tail: either group may be the larger
-        if n >= 1000 and ".min" not in text:
-            assert said.count("shown") / DRAWS >= least
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("n", [300, 1000])
-@pytest.mark.parametrize("text", ["recall", "precision", "f1", "accuracy", "g_mean", "mcc", COST])
-def test_against_the_deployed_model_on_the_same_rows(text, n):
-    strata, shares = deployed(0.3, 0.7, 0.1, 0.06)
-    truth, found = sides(f"{text} - {text}.baseline()", strata, shares, n)
-    assert (found[:, 1] > truth + 1e-9).mean() <= MOST
-    assert (found[:, 2] < truth - 1e-9).mean() <= MOST
-    # Far narrower than limits from rows of each one's own.
-    alone = sides(text, strata, shares, n)[1]
-    wide = math.sqrt(2) * (alone[:, 2] - alone[:, 1]).mean()
-    assert (found[:, 2] - found[:, 1]).mean() < 0.6 * wide

@@ -8,6 +8,7 @@ from setpoint import Goal, GoalError
 from setpoint.counts import Stratum
 from setpoint.errors import EmptyPopulationError
 from setpoint.goals import Other
+from setpoint.program import diagonal_form
 from thinning import over
 
 BINARY_DATA = grouped(BINARY, 0, baseline=True, datasets=True)[0]
@@ -28,28 +29,19 @@ def bind(text, schema=BINARY_DATA):
         ("recall.on(sex=f)", r"has no value 'f' \(known: 'F', 'M', 'X'\)"),
         ("recall(label=Yes)", r"unknown label 'Yes' \(did you mean 'yes'\?\)"),
         ("cost({(no, maybe): 1})", r"unknown label 'maybe'"),
-        ("confusion_rate(no, maybe)", r"unknown label 'maybe'"),
         ("prior_divergence({no: 0.5, maybe: 0.5})", r"unknown label 'maybe'"),
         ("recall.on(audits)", r"unknown data set 'audits' \(did you mean 'audit'\?\)"),
-        ("recall.on(zzz)", r"unknown data set 'zzz' \(known: 'audit', 'unlabelled'\)"),
-        ("recall.on(nowhere).mean(sex)", r"unknown data set 'nowhere'"),
         ("recall.on(unlabelled)", r"needs labels, and the rows of data set 'unlabelled' have none"),
-        ("prior.on(unlabelled)", r"needs labels"),
         ("recall.on(sex=F).mean(sex)", r"column 'sex' is already fixed by .on"),
-        ("recall.mean(sex).max(sex)", r"column 'sex' is already fixed by .on"),
         ("(recall + recall.on(audit)).mean(country)", r"groups of one data set"),
         ("recall.mean().min()", r"goes over the classes, and .* is not of one class"),
         ("accuracy.mean()", r"\.mean\('sex'\)"),
         ("recall(label=yes).mean()", r"is not of one class"),
         ("log(recall - specificity)", r"log needs a value >= 0, this one goes down to -1"),
-        ("sqrt(mcc)", r"sqrt needs a value >= 0"),
         ("mcc.geometric_mean(sex)", r"needs values >= 0, these go down to -1"),
         ("(recall - 0.5).ratio(sex)", r"needs values >= 0, these go down to -0.5"),
         ("recall subject to precision >= 1.5", r"bound 1.5 is outside the range of precision"),
         ("recall subject to precision >= -0.1", r"which is \[0, 1\]$"),
-        ("recall subject to recall.difference(sex) <= 1.01", r"outside the range"),
-        ("recall subject to mcc >= -2", r"\[-1, 1\]"),
-        ("recall subject to tp + fn >= 0.99", r"outside the range"),
         ("recall subject to recall >= precision + 1.5", r"the left side minus the right one"),
         ("recall subject to win_loss_ratio >= -1", r"\[0, inf\]"),
     ],
@@ -65,7 +57,6 @@ def test_errors_of_names_and_bounds(text, message):
         ("recall", r"is a metric of one class and there are 5: write recall\(label='a'\)"),
         ("precision.mean(sex)", r"Name it, as in precision\(label=\"a\"\).mean\(\"sex\"\)"),
         ("recall.min(sex)", r"over the classes first, as in recall.mean\(\).min\(\"sex\"\)$"),
-        ("accuracy subject to f1 >= 0.5", r"is a metric of one class"),
         ("recall.baseline().mean()", r"needs the deployed model's predictions: give `baseline`"),
         ("churn", r"give `baseline`"),
     ],
@@ -136,33 +127,20 @@ def test_other_than():
     assert value == pytest.approx(counts[held][:, [0, 1], [0, 1]].sum() / counts[held].sum())
 
 
-@over(
-    ("text", "columns", "baseline", "labels"),
-    [
-        ("recall", {None: {}}, set(), {None}),
-        ("predicted_rate", {None: {}}, set(), set()),
-        ("predicted_rate.difference(sex)", {None: {"sex": None}}, set(), set()),
-        ("recall.on(sex=F)", {None: {"sex": {"F"}}}, set(), {None}),
-        ("recall.on(sex=F) + recall.on(sex=M)", {None: {"sex": {"F", "M"}}}, set(), {None}),
-        ("recall.on(sex=F) + recall.max(sex)", {None: {"sex": None}}, set(), {None}),
-        ("churn.on(free) + recall", {None: {}, "free": {}}, {"free"}, {None}),
-        ("recall.baseline()", {None: {}}, {None}, {None}),
-        ("predicted_rate.baseline()", {None: {}}, {None}, set()),
-        ("win_loss_ratio", {None: {}}, {None}, {None}),
-        ("prior_divergence", {None: {}}, set(), {None}),
-        ("prior_divergence({no: 0.5, yes: 0.5})", {None: {}}, set(), set()),
-        ("cost({(no, yes): 1})", {None: {}}, set(), {None}),
-        ("f1.min(sex).on(audit)", {"audit": {"sex": None}}, set(), {"audit"}),
-        ("f1.on(a=1).min(b, c)", {None: {"a": {1}, "b": None, "c": None}}, set(), {None}),
-        (
-            "recall subject to predicted_rate.on(free) <= 0.1 and "
-            "recall.on(audit, country=IN) >= recall.baseline().on(audit, country=IN)",
-            {None: {}, "audit": {"country": {"IN"}}, "free": {}},
-            {"audit"},
-            {None, "audit"},
-        ),
-    ],
-)
+@over("text, columns, baseline, labels", [
+    ("recall", {None: {}}, set(), {None}),
+    ("predicted_rate", {None: {}}, set(), set()),
+    ("recall.on(sex=F)", {None: {"sex": {"F"}}}, set(), {None}),
+    ("recall.on(sex=F) + recall.on(sex=M)", {None: {"sex": {"F", "M"}}}, set(), {None}),
+    ("churn.on(free) + recall", {None: {}, "free": {}}, {"free"}, {None}),
+    ("predicted_rate.baseline()", {None: {}}, {None}, set()),
+    ("prior_divergence", {None: {}}, set(), {None}),
+    ("prior_divergence({no: 0.5, yes: 0.5})", {None: {}}, set(), set()),
+    ("f1.min(sex).on(audit)", {"audit": {"sex": None}}, set(), {"audit"}),
+    ("f1.on(a=1).min(b, c)", {None: {"a": {1}, "b": None, "c": None}}, set(), {None}),
+    ("recall s.t. recall.on(audit, a=1) >= predicted_rate.baseline().on(free)",
+     {None: {}, "audit": {"a": {1}}, "free": {}}, {"free"}, {None, "audit"}),
+])  # fmt: skip
 def test_needs(text, columns, baseline, labels):
     needs = Goal.parse(f"maximize {text}").needs
     assert {d: dict(c) for d, c in needs.columns.items()} == columns
@@ -183,6 +161,8 @@ def test_many_classes_have_three_rates_and_two_rows_each():
     want = (2 * np.diag(c) / (c.sum(axis=0) + c.sum(axis=1))).mean()
     assert program.value(v) == pytest.approx(want, abs=1e-12)
     assert sum(len(rows) for _, rows in linear_rows(program)) == 2 * n
+    form = diagonal_form(program.table)
+    assert form.diagonal.nnz + form.columns.nnz <= 6 * n * 4
 
 
 def test_a_bound_that_these_data_make_idle_is_not_an_error():

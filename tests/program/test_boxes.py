@@ -42,7 +42,7 @@ def rows_of(expression, grouped):
 def test_every_whole_point_is_inside(expression, grouped):
     rows, program, totals = rows_of(expression, grouped)
     rng = np.random.default_rng(len(expression))
-    corners = [np.sort(rng.integers(0, totals + 1, (2, len(totals))), axis=0) for _ in range(40)]
+    corners = [np.sort(rng.integers(0, totals + 1, (2, len(totals))), axis=0) for _ in range(20)]
     corners += [np.array([totals * 0, totals]), np.array([totals // 2, totals // 2])]
     low, high = (np.array([c[i] for c in corners], float).T for i in (0, 1))
     least, most = range_over_boxes(rows, program.objective, low, high)

@@ -86,14 +86,20 @@ def points(schema, rng):
             one[0, i, (k + 1) % schema.n_classes] = schema.marginals[0, i] - 1
             one[0, i, k] += 1
             out.append(one)
-    mixed = [decisions(schema, rng, sparse=s) for s in (0.0, 0.3, 0.6) for _ in range(12)]
+    mixed = [decisions(schema, rng, sparse=s) for s in (0.0, 0.3, 0.6) for _ in range(5)]
     return [*out, perfect, as_deployed, *mixed]
 
 
+OF_FIVE = [
+    "abs(predicted_rate - prior).max() <= 0.2", 'precision(label="b") >= 0.2',
+    "recall.difference(sex).max() <= 0.6", "precision.min() >= 0.05",
+]  # fmt: skip
+
+
 @over("seed", range(2), every=2)
-@over("text", LINEAR)
-def test_rows_are_the_constraint(text, seed):
-    schema, _ = grouped(BINARY, seed, baseline=True, high=6 if seed else 12)
+@over("classes, text", [*((BINARY, x) for x in LINEAR), *((FIVE, x) for x in OF_FIVE)])
+def test_rows_are_the_constraint(classes, text, seed):
+    schema, _ = grouped(classes, seed, baseline=True, high=6 if seed else 12)
     program = program_of(Goal.parse(f"maximize accuracy subject to {text}"), schema)
     rows = [row for _, rows in linear_rows(program) for row in rows]
     for counts in points(schema, np.random.default_rng(seed)):
@@ -114,27 +120,6 @@ def test_what_is_not_a_conjunction_of_rows(text):
         linear_rows(program)
 
 
-def test_several_classes():
-    schema, _ = grouped(FIVE, 1, baseline=True, high=6)
-    text = (
-        "maximize macro_f1 subject to abs(predicted_rate - prior).max() <= 0.2 "
-        'and precision(label="b") >= 0.2 and recall.difference(sex).max() <= 0.6 '
-        "and precision.min() >= 0.05"
-    )
-    program = program_of(Goal.parse(text), schema)
-    rng = np.random.default_rng(0)
-    seen = set()
-    for counts in points(schema, rng):
-        v = program.rates_of(counts)
-        for c, rows in linear_rows(program):
-            violation = float(c.violation(v))
-            excess = smallest_excess(rows, v)
-            if not (0 < violation < 1e-7 or 1e-12 < abs(excess) < 1e-8):
-                assert (excess <= 1e-9) == (violation <= 1e-9), str(c)
-                seen.add((str(c), violation <= 1e-9))
-    assert len(seen) >= 6
-
-
 def test_a_floor_is_one_row_of_data():
     counts = np.zeros((1, 3, 2))
     counts[0, 0] = [100, 0]
@@ -150,14 +135,3 @@ def test_a_floor_is_one_row_of_data():
     assert float(floor.value(v)) == pytest.approx(0.25 / 110)
     assert float(floor.value(w)) < 0
     assert float(ratio.value(w)) < 0
-
-
-def test_auxiliaries_are_shared_and_free():
-    schema, _ = grouped(BINARY, 0)
-    program = program_of(Goal.parse("maximize recall.min(sex)"), schema)
-    builder = program.row_builder()
-    t = builder.auxiliary()
-    rows = builder.bound(program.objective, t, 1.0)
-    assert len(rows) == 3
-    assert all(row.terms[-1] == 1.0 for row in rows)
-    assert builder.auxiliary().terms == {-2: 1.0}
