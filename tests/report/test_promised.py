@@ -119,9 +119,7 @@ def test_it_leads_every_face_and_is_not_called_probable(state):
     if state == "approximate":
         assert "a guide" in first
     else:
-        assert (
-            "how often the method errs, and not how likely this one rule is to" in first
-        )
+        assert "how often the method errs, and not how likely this one rule is to" in first
 
 
 # -- verdicts ---------------------------------------------------------------------------
