@@ -102,6 +102,10 @@ def checked(page):
         assert not any(name.startswith(("on", "src")) for name in attributes), (tag, attributes)
         assert attributes.get("href", "#").startswith("#")
         assert attributes.get("role") != "img" or attributes["aria-label"]
+    for figure in re.findall(r"<figure.*?</figure>", page, re.DOTALL):
+        assert re.search(r'role="img" aria-label="[^"]+">', figure)
+        assert "<figcaption>" in figure
+        assert not re.search(r"#[0-9a-f]{6}\b", figure), "a colour that dark mode cannot change"
     levels = [int(t[1]) for t, _ in found.tags if re.fullmatch("h[1-6]", t)]
     assert levels[0] == 1
     assert levels.count(1) == 1

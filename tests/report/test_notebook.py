@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from report.page_reading import inside, said, words_of
 from report.pages import MAKERS, ODD, fair, report_of
-from setpoint import Goal, PlugInClassifier, RampClassifier, evaluate, solve
+from setpoint import Goal, PlugInClassifier, evaluate
 from setpoint.report import (
     Certificate,
     Entry,
@@ -23,7 +23,6 @@ from setpoint.report import (
     cleaned,
     goal_table,
     headline,
-    number,
     percent,
     report_document,
 )
@@ -50,11 +49,6 @@ def seen():
     )
 
 
-def compared():
-    goal = "maximize recall subject to precision >= 0.5"
-    return replace(evaluate(goal, Y, Y, baseline=1 - Y), warnings=("Mind <the> gap.",))
-
-
 def shown(html):
     """The texts of a piece of HTML, in order; markup of the goal's texts stays text."""
     return unescape(re.sub(r"<[^>]*>", "\n", html.replace("<br>", " ")))
@@ -64,17 +58,13 @@ def spaced(text):
     return words_of(cleaned(text))
 
 
-@over("name", [*MAKERS, "seen", "compared"])
+@over("name", [*MAKERS, "seen"])
 def test_every_caveat_is_there_and_nothing_from_outside(name):
-    own = {"seen": seen, "compared": compared}
-    report = own[name]() if name in own else report_of(name)[-1] or report_of(name)[0]
+    report = seen() if name == "seen" else report_of(name)[-1] or report_of(name)[0]
     html = report._repr_html_()
     found, text = spaced(shown(html)), spaced(str(report))
-    lines = [
-        f"{headline(report)}.",
-        *report.warnings,
-        *(x for s in report.sections for x in s.lines()),
-    ]
+    lines = [f"{headline(report)}.", *report.warnings]
+    lines += [line for section in report.sections for line in section.lines()]
     for style in ("people", "cautions", "advice", "apart"):
         lines += said(report, style, header=None)
     for line in lines:
@@ -82,10 +72,8 @@ def test_every_caveat_is_there_and_nothing_from_outside(name):
     cells = re.findall(r"<tr>(.*?)</tr>", html)[1:]
     for cell, row, entry in zip(cells, goal_table(report).rows, report.entries, strict=True):
         own = shown(cell)
-        assert cleaned(entry.text) in own
-        assert row[2].text in own
-        assert row[4].text in own
-        assert entry.why in own
+        for part in (cleaned(entry.text), row[2].text, row[4].text, entry.why):
+            assert part in own
         if entry.relation is not None:
             assert row[6].text.lower() in own
             assert row[6].text.lower() in text
@@ -120,12 +108,8 @@ def test_odd_labels_columns_and_goals_are_escaped(odd):
     report = evaluate(
         goal, y, decided, sensitive_features=groups, pos_label=odd, baseline=decided[::-1]
     )
-    spoilt = replace(
-        report,
-        warnings=(odd,),
-        rule=RuleFacts(f"predict {odd}", (odd,)),
-        objective=Entry(odd, None, why=odd),
-    )
+    rule = RuleFacts(f"predict {odd}", (odd,))
+    spoilt = replace(report, warnings=(odd,), rule=rule, objective=Entry(odd, None, why=odd))
     for one in (report, spoilt):
         text, html = str(one), one._repr_html_()
         assert all(c == "\n" or c.isprintable() or c in "\u200c\u200d" for c in text)
@@ -141,9 +125,7 @@ def test_goals_and_rules():
     html = Goal.parse("maximize recall subject to precision >= 0.5")._repr_html_()
     assert "with precision at least 0.5" in html
     assert "<code>maximize recall subject to precision &gt;= 0.5</code>" in html
-    html = Threshold(0.5)._repr_html_()
-    assert escape("predict 1 when the score is at least 0.5") in html
-    assert "It draws" not in html
+    assert escape("predict 1 when the score is at least 0.5") in Threshold(0.5)._repr_html_()
     mixed = Mixture([(0.3, Threshold(0.2)), (0.7, Threshold(0.8))])._repr_html_()
     assert "<p>It draws: the same score may be decided either way.</p>" in mixed
     segments = [((ODD[0], ODD[0]),), ((ODD[0], "other"),)]
@@ -152,21 +134,15 @@ def test_goals_and_rules():
     assert "&lt;script&gt;" in odd
 
 
-GOAL = "maximize recall subject to precision >= 0.5"
-
-
-@over("clf", [PlugInClassifier(LogisticRegression(), GOAL), RampClassifier(GOAL)])
-def test_a_classifier_keeps_its_diagram(clf):
-    diagram = clf._repr_html_()
-    assert type(clf).__name__ in diagram
-    assert "setpoint-report" not in diagram
+def test_a_classifier_keeps_its_diagram():
+    clf = PlugInClassifier(LogisticRegression(), "f1", cv=2)
+    assert "setpoint-report" not in clf._repr_html_()
     clf.fit(X, Y)
     report = clf.goal_report_._repr_html_()
     for html in (clf._repr_html_(), clf._repr_mimebundle_()["text/html"]):
-        assert html.count(report) == 1
         assert html.endswith(report)
-        assert "sk-top-container" in html.removesuffix(report)
-        assert type(clf).__name__ in html.removesuffix(report)
+        for part in ("sk-top-container", "PlugInClassifier"):
+            assert part in html.removesuffix(report)
     assert clf._repr_mimebundle_()["text/plain"] == repr(clf)
 
 
@@ -188,45 +164,32 @@ def table_of(report):
     return tuple(grids[0].head), [tuple(cell.text for cell in row) for row in grids[0].rows]
 
 
-def on(goal, y=TRUE, decided=NEW, group=PLACE):
-    return evaluate(goal, y, decided, sensitive_features={"g": group})
-
-
-def counted(name):
-    """Rows, true share, accepted and right of a group."""
-    here = name == PLACE
-    right = (NEW & TRUE)[here].sum() / NEW[here].sum()
-    return f"{here.sum():,}", percent(TRUE[here].mean()), percent(NEW[here].mean()), percent(right)
-
-
 def test_the_cells_of_each_group():
-    report = on(FAIR)
+    report = evaluate(FAIR, TRUE, NEW, sensitive_features={"g": PLACE})
     head, rows = table_of(report)
     assert head == ("group", "rows", "true share", "accepted", "right", "found")
     for row, name in zip(rows, "abc", strict=True):
-        assert row[:5] == (f"g = {name}", *counted(name))
+        here = name == PLACE
+        shares = (TRUE[here].mean(), NEW[here].mean(), TRUE[here & (NEW == 1)].mean())
+        assert row[:5] == (f"g = {name}", f"{here.sum():,}", *map(percent, shares))
         (found,) = (g for g in report.groups if g.metric == "recall" and g.name == row[0])
-        assert found.value == pytest.approx(NEW[(name == PLACE) & (TRUE == 1)].mean())
+        assert found.value == pytest.approx(NEW[here & (TRUE == 1)].mean())
         assert row[5] == f"{percent(found.value)} ({percent(found.low)} to {percent(found.high)})"
-    assert table_of(evaluate("recall", TRUE, NEW)) == ((), [])
+    # A group without rows of the class, and one of which nobody is accepted.
+    y, decided = np.where(PLACE == "b", 0, TRUE), np.where(PLACE == "a", 0, NEW)
+    first, second, third = table_of(evaluate(FAIR, y, decided, sensitive_features={"g": PLACE}))[1]
+    assert first[3:5] == ("0 %", "no rows")
+    assert (second[2], second[-1]) == ("0 %", "no rows")
+    assert "no rows" not in third
     y, decided = RNG.integers(0, 3, (2, N))
-    head, rows = table_of(
-        on("maximize macro_f1 subject to recall(label=2).difference(g) <= 0.5", y, decided)
-    )
+    goal = "maximize macro_f1 subject to recall(label=2).difference(g) <= 0.5"
+    head, rows = table_of(evaluate(goal, y, decided, sensitive_features={"g": PLACE}))
     assert head == ("group", "rows", "right", "recall(label=2)")
     for row, name in zip(rows, "abc", strict=True):
         assert row[2] == percent((y == decided)[name == PLACE].mean())
 
 
 def test_the_cut_off_of_each_segment():
-    given = {"sensitive_features": {"g": PLACE}}
-    report = solve(FAIR, SCORE, TRUE, decide_on=["g"], **given).report
-    head, rows = table_of(report)
-    assert head[-2:] == ("cut-off", "found")
-    cutoffs = {dict(key)["g"]: value for key, value in report.rule.cutoffs}
-    assert len(set(cutoffs.values())) == 3
-    assert [row[-2] for row in rows] == [number(cutoffs[g]) for g in "abc"]
-    assert "cut-off" not in table_of(solve(FAIR, SCORE, TRUE, decide_on=None, **given).report)[0]
     groups = tuple(
         GroupRow(columns, "recall", 0.5, 0.4, 0.6, 10)
         for columns in ((("g", "a"),), (("g", "a"), ("h", 1)), (("h", 1),))
@@ -236,20 +199,9 @@ def test_the_cut_off_of_each_segment():
     assert [row[2] for row in table_of(report)[1]] == ["0.2500", "0.2500", "several"]
 
 
-def test_a_group_without_rows_of_the_class_or_of_which_nobody_is_accepted():
-    first, second, _ = table_of(on(FAIR, np.where(PLACE == "b", 0, TRUE)))[1]
-    assert "no rows" not in first
-    assert (second[2], second[-1]) == ("0 %", "no rows")
-    for goal in (FAIR, "maximize accuracy subject to precision.min(g) >= 0.1"):
-        head, rows = table_of(on(goal, decided=np.where(PLACE == "a", 0, NEW)))
-        right = [row[head.index("right")] for row in rows]
-        assert right[0] == "no rows"
-        assert "no rows" not in right[1:]
-        assert rows[0][head.index("accepted")] == "0 %"
-
-
 def test_a_wide_table_is_text_in_pieces_and_a_long_one_is_cut():
-    report = on(FAIR + " and predicted_rate.difference(g) <= 0.5 and precision.min(g) >= 0.1")
+    goal = f"{FAIR} and predicted_rate.difference(g) <= 0.5 and precision.min(g) >= 0.1"
+    report = evaluate(goal, TRUE, NEW, sensitive_features={"g": PLACE})
     lines = str(report).split("\nGroups\n")[1].split("\n\nHow it was found")[0].split("\n")
     assert max(map(len, lines)) <= 79
     for name, *row in [table_of(report)[0], *table_of(report)[1]]:
@@ -257,16 +209,15 @@ def test_a_wide_table_is_text_in_pieces_and_a_long_one_is_cut():
         assert own.split() == f"{name} {' '.join(row[:4])} {name} {' '.join(row[4:])}".split()
     rows = tuple(
         GroupRow((("g", i or "n" * 200),), f"recall(label={k})", 0.5, 0.4, 0.6, 10, k > 0)
-        for i in range(300)
-        for k in range(60)
+        for i in range(100)
+        for k in range(20)
     )
     notes = tuple(f"note {i}" for i in range(500))
     report = GoalReport("maximize accuracy", Entry("accuracy", 0.5), groups=rows, warnings=notes)
     text = str(report)
     assert text.count("\n") < 1000
     assert max(map(len, text.split("\n"))) <= 79
-    assert f"g = {'n' * 25}… " in text
-    for words in ("260 more groups", "46 more metrics of each group", "470 more notes like these"):
+    for words in ("60 more groups", "6 more metrics of each group", "470 more notes like these"):
         assert f"and {words}" in text
     assert "note 29" in text
     assert "note 30" not in text

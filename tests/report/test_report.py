@@ -43,33 +43,15 @@ def on(goal, table=HERE, **more):
 
 
 def test_a_population_without_rows_is_not_evaluated():
-    y, decided = (
-        np.repeat([0, 0, 1, 1, 0, 0], [5, 1, 2, 4, 3, 1]),
-        np.repeat([0, 1, 0, 1, 0, 1], [5, 1, 2, 4, 3, 1]),
-    )
-    g = {"g": np.repeat(["a", "b"], [12, 4])}
+    y, decided = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [8, 2, 2, 4], axis=0).T
+    g = {"g": np.where(y, "a", "b")}
     goal = "maximize accuracy subject to recall.on(g='b') >= 0.5 and recall >= 0.5"
     report = evaluate(goal, y, decided, sensitive_features=g)
     none, fine = report.constraints
     assert none == Entry(none.text, None, relation=">=", why=none.why)
-    assert "'g'" in none.why or "g = " in none.why
+    assert "g = " in none.why
     assert (none.verdict, fine.satisfied) == (None, True)
     assert (report.satisfied, report.verdict) == (None, "too close to call")
-    text = words_of(report)
-    assert text.count(": not evaluated, ") == 1
-    assert "Of 2 constraints: 1 too close to call, 1 not evaluated." in text
-
-
-def test_a_bound_that_is_measured_too():
-    rng = np.random.default_rng(0)
-    y, new, old = rng.integers(0, 2, (3, 400))
-    goal = "maximize precision subject to recall >= recall.baseline() - 0.01"
-    (entry,) = evaluate(goal, y, new, baseline=old).constraints
-    assert entry.slack == pytest.approx(entry.value - entry.bound)
-    goal = "maximize precision subject to recall - recall.baseline() >= -0.01"
-    (paired,) = evaluate(goal, y, new, baseline=old).constraints
-    assert entry.low - entry.bound == pytest.approx(paired.low + 0.01)
-    assert entry.high - entry.bound == pytest.approx(paired.high + 0.01)
 
 
 def test_a_constraint_with_a_confidence_of_its_own():
@@ -80,10 +62,7 @@ def test_a_constraint_with_a_confidence_of_its_own():
     (entry,), (before,) = own.constraints, usual.constraints
     assert (entry.level, before.level, entry.value) == (0.99, None, before.value)
     assert entry.low < before.low < before.high < entry.high
-    text = words_of(own)
-    assert "each end with 95 % confidence" in text
-    assert text.count("(at 99 %)") == own._repr_html_().count("(at 99 %)") == 1
-    assert GoalReport.from_json(own.to_json()).constraints[0].level == 0.99
+    assert words_of(own).count("(at 99 %)") == own._repr_html_().count("(at 99 %)") == 1
     # A limit lies on its own side of the value, however little confidence is asked.
     (entry,) = on(f"{goal} with confidence 0.01").constraints
     assert entry.low < entry.value < entry.high
@@ -111,10 +90,6 @@ def test_groups():
     (alone,) = evaluate("recall", y[g == "v01"], decided[g == "v01"]).entries
     assert second == GroupRow((("g", "v01"),), "recall", 0.6, alone.low, alone.high, 120)
     assert any("partly noise" in w for w in report.warnings)
-    goal = "maximize f1 subject to recall.difference(g).max() <= 0.05"
-    classes = evaluate(goal, y, decided, sensitive_features={"g": g})
-    metrics = {row.metric for row in classes.groups if row.compared}
-    assert metrics == {"recall(label=0)", "recall(label=1)"}
 
 
 # -- what to beware of ------------------------------------------------------------------
@@ -142,23 +117,16 @@ def test_few_rows():
 )
 def test_one_group_is_compared_with_nothing(goal):
     y, g = [0, 1] * 500, ["a"] * 998 + ["b"] * 2
-    report = evaluate(goal, y, y, sensitive_features={"g": g}, sample_weight=[1] * 998 + [0, 0])
-    (warning,) = (w for w in report.warnings if "one group only" in w)
-    assert warning.endswith(": there is one group only (g = a), which nothing is compared with")
-    assert warning in words_of(report)
-    report = evaluate(goal, y, y, sensitive_features={"g": g})
-    assert not any("one group only" in w for w in report.warnings)
+    for weight, notes in (([1] * 998 + [0, 0], 1), (None, 0)):
+        report = evaluate(goal, y, y, sensitive_features={"g": g}, sample_weight=weight)
+        found = [w for w in report.warnings if "one group only (g = a), which nothing" in w]
+        assert len(found) == notes
 
 
-AMOUNTS = "maximize recall.weighted(amount) subject to predicted_rate <= 0.3"
-
-
-def heavy(amount, goal=AMOUNTS, weight=None):
+def heavy(amount, goal="maximize recall.weighted(amount)", weight=None):
     """What is noted of amounts of which a handful may carry the sum."""
-    n = len(amount)
-    y, given = np.arange(n) % 2, {"amount": np.asarray(amount, float)}
-    if "amount" not in goal:
-        given = None
+    y = np.arange(len(amount)) % 2
+    given = {"amount": np.asarray(amount, float)} if "amount" in goal else None
     found = evaluate(goal, y, y, sensitive_features=given, sample_weight=weight)
     return [note for note in found.warnings if "carry" in note]
 
@@ -212,8 +180,6 @@ def test_the_text_says_what_matters():
     ):
         assert part in text
     assert max(map(len, str(report).split("\n"))) <= 79
-    best = replace(report, certificate=Certificate(gap=0.0))
-    assert "has a better objective (proved)" in words_of(best)
     blamed = on("recall", status="nearest", search=Search(blame={"precision >= 0.9": 0.4}))
     assert "What cannot hold together, with the share of each in it: precision >= 0.9 (40.0 %)" in (
         words_of(blamed)
@@ -273,7 +239,6 @@ def test_to_dict_and_back(report):
         assert getattr(back, name) == getattr(report, name)
         assert type(getattr(back, name)) is type(getattr(report, name))
     assert back.to_dict() == data
-    assert GoalReport.from_json(report.to_json()) == report
 
 
 def test_what_is_not_a_report():
@@ -309,7 +274,5 @@ def test_the_numbers_of_a_report():
     for part in ("value", "slack", "low", "high", "bound"):
         assert found[f"precision at least 0.6/{part}"] == getattr(precision, part)
     assert found["precision at least 0.6/satisfied"] == found["satisfied"] == 1.0
-    assert found["predicted_rate at most 0.2/value"] == 0.12
     assert [found[f"counts/{x}"] for x in ("tn", "fp", "fn", "tp")] == [88, 2, 0, 10]
     assert found["rows"] == 100.0
-    assert "gap" not in found  # it was only measured
