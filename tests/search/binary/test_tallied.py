@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from golden.cases import case
+from golden.problems import case
 from search.binary.tallies import counted_again, tally_of
 from setpoint import Goal, InfeasibleError, StoppedWarning, solve
 from setpoint.counts import ChangedTableError, Evidence
