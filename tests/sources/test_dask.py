@@ -50,7 +50,7 @@ def frames_of(columns, npartitions=3):
     return source_of(frames)
 
 
-@over("pieces", [1, 3, 7])
+@over("pieces", [3, 1, 7], every=3)
 def test_any_pieces_in_any_order(pieces, tmp_path_factory):
     frame = table()
     shuffled = frame.sample(frac=1.0, random_state=pieces)
@@ -156,6 +156,7 @@ def client():
         yield client
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed_changes_nothing(client, tmp_path):
     frame = table()
     victim = next(iter(client.run(os.getpid).values()))
