@@ -148,7 +148,7 @@ def test_every_kind_decides_as_in_python(name, engine):
 
 
 @over("engine", SLOW)
-@over("name", RULES, every=8)
+@over("name", RULES, every=12)
 def test_every_kind_decides_in_slower_engines_as_in_python(name, engine):
     check(RULES[name], engine, 60)
 

@@ -167,7 +167,10 @@ def test_the_counts_are_those_of_numpy(sources, asked):
     same(sources, *asked)
 
 
-@over("parts", [[EVERYTHING], [SOME, BOTH], [RAW, VOID], [NOWHERE], [SOME._replace(ranges=())]])
+@over("parts", [
+    [RAW, VOID, SOME], [EVERYTHING], [SOME, BOTH], [NOWHERE],
+    [BOTH, SOME._replace(ranges=()), EVERYTHING],
+], every=4)  # fmt: skip
 def test_parts_of_the_rows(sources, parts):
     for binning in (BINNING, None):
         same(sources, GroupBy(KEYS, "bad", "bad_weight"), binning, parts)
