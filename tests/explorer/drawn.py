@@ -1,12 +1,12 @@
-"""Random rows with goals that have a curve: weights, groups, a deployed model, measures."""
+"""Goals that have a curve: the golden cases of two classes, some of them about an amount."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from golden.cases import LABELS
-from golden.goals import Draw, Words, goal
-from golden.rows import columns, deployed, rows, weights
+import numpy as np
+
+from golden import problems
 from setpoint import Goal
 from setpoint.goals import Const
 
@@ -17,30 +17,20 @@ MEASURED = (
     "maximize recall subject to precision.weighted(amount) >= 0.3 and fp <= 0.4",
     "maximize profit(tp=amount, fn=-amount) subject to predicted_rate >= 0.1",
 )
+NUMBERS = [n for n in range(problems.N_CASES) if n % 10 in (0, 1, 2, 4)]
+"""Cases of two classes without further data sets."""
 
 
 def case(number):
-    """A goal and the arguments of `explore` and of `solve`, from a number."""
-    draw = Draw(number, 24)
-    labels = draw.pick(LABELS[2])
-    n = draw.whole(20, 120)
-    part, codes = rows(draw, n, labels, posterior=False)
-    out = {"scores": part.scores, "y": part.y}
-    if draw.chance(40):
-        out["sample_weight"] = weights(draw, n)
-    side = columns(draw, n, draw.pick((1, 1, 2))) if draw.chance(40) else {}
-    if draw.chance(30):
-        out["baseline"] = deployed(draw, codes, labels)
-    words = Words(
-        draw, labels, {k: sorted(set(v)) for k, v in side.items()}, deployed="baseline" in out
-    )
-    text = goal(words)
-    if number % 10 == 0:
-        side["amount"] = [draw.whole(1, 40) / 4 for _ in range(n)]
-        text = MEASURED[number // 10 % len(MEASURED)]
-    if side:
-        out["sensitive_features"] = side
-    return Goal.parse(text), {**out, "pos_label": labels[1]}, draw
+    """A goal, the arguments of `explore` and of `solve`, and a generator of whole numbers."""
+    given, rng = problems.case(number), np.random.default_rng(number)
+    labels, text, side = given.labels, given.goal, given.rows.sensitive_features
+    if number % 50 == 0:
+        amounts = rng.integers(1, 41, len(given.rows.scores)) / 4
+        side, text = {**(side or {}), "amount": amounts}, MEASURED[number // 50 % len(MEASURED)]
+    out = {"scores": given.rows.scores, "y": given.rows.y, "pos_label": labels[1]}
+    out |= {**given.rows.beside(), "sensitive_features": side}
+    return Goal.parse(text), {k: v for k, v in out.items() if v is not None}, rng
 
 
 def moved(goal, levels):

@@ -8,8 +8,7 @@ import warnings
 
 import numpy as np
 
-from golden.cases import case
-from golden.goals import Draw
+from golden.problems import case
 from setpoint import evaluate, solve
 
 LONGEST = 300
@@ -19,10 +18,10 @@ EVALUATED = 3
 """One case of so many is evaluated too."""
 
 
-def record(number, sub=0):
+def record(number):
     """The record of a case; an error is a result like any other."""
-    given = case(number, sub)
-    out = {"case": number, "sub": sub, "kind": given.kind, "goal": given.goal}
+    given = case(number)
+    out = {"case": number, "sub": given.sub, "kind": given.kind, "goal": given.goal}
     out["input"] = given.digest()
     decided, out["solve"] = _caught(lambda: _solved(given))
     if number % EVALUATED == 0:
@@ -78,7 +77,7 @@ def decisions(rule, part):
 
 def _made_up(given, part):
     """Decisions for where there is no rule."""
-    rng = Draw(given.number, given.sub, 1).rng
+    rng = np.random.default_rng((given.number, given.sub, 1))
     return rng.integers(0, len(given.labels), len(part.scores))
 
 

@@ -21,17 +21,13 @@ import argparse
 import json
 import lzma
 import sys
-import time
 from pathlib import Path
 
-from golden.cases import N_CASES
 from golden.compare import differences, lines, outcome
+from golden.problems import N_CASES
 from golden.record import record
 
 FILE = Path(__file__).with_name("golden.jsonl.xz")
-
-SLOWEST = 3.0
-"""Processor seconds that a case may take when it is first stored; else another is drawn."""
 
 
 def stored(path=FILE):
@@ -40,13 +36,13 @@ def stored(path=FILE):
         return {r["case"]: r for r in map(json.loads, file)}
 
 
-def write(path, numbers, known):
-    """Write the records of some cases; what was known gives their sub-seeds and marks."""
-    out = []
+def write(path, numbers):
+    """Write the records of some cases anew; the marks stay."""
+    records = stored()
     for n in numbers:
-        new = record(n, known[n]["sub"]) if n in known else _quick(n)
-        out.append({**new, "unsteady": True} if known.get(n, {}).get("unsteady") else new)
-    _save(path, out)
+        mark = {"unsteady": True} if records[n].get("unsteady") else {}
+        records[n] = {**record(n), **mark}
+    _save(path, records.values())
 
 
 def mark(path, numbers):
@@ -62,21 +58,9 @@ def _save(path, records):
     path.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
-def _quick(number):
-    """The record of the first sub-seed that is fast enough."""
-    for sub in range(20):
-        for _ in range(2):  # the first call of a kernel compiles it
-            start = time.process_time()
-            found = record(number, sub)
-            if time.process_time() - start <= SLOWEST:
-                return found
-        print(f"case {number}: sub-seed {sub} is slow: {found['goal']}", flush=True)
-    raise RuntimeError(f"case {number}: no sub-seed is fast enough")
-
-
 def compared(number, old, *, exact=False, ignored=()):
     """How today's record of a case differs from the stored one."""
-    new = record(number, old["sub"])
+    new = record(number)
     old = dict(old)
     unsteady = old.pop("unsteady", False)
     if not exact and unsteady:
@@ -106,19 +90,15 @@ def main(argv=None):
     parser.add_argument("--exact", action="store_true", help="floats bit for bit")
     parser.add_argument("--ignore", action="append", default=[], metavar="KEY")
     parser.add_argument("--most", type=int, default=8, help="differences shown of a case")
-    parser.add_argument("--anew", action="store_true", help="write: choose sub-seeds again")
     options = parser.parse_args(argv)
     numbers = range(*map(int, options.cases.split(":")))
-    start = time.perf_counter()
     changed = []
     if options.mode == "write":
-        fresh = options.anew or not options.file.exists()
-        write(options.file, numbers, {} if fresh else stored(options.file))
+        write(options.file, numbers)
     else:
         changed = compare(numbers, stored(options.file), options)
     if options.mode == "mark":
         mark(options.file, changed)
-    print(f"{len(numbers)} cases in {time.perf_counter() - start:.0f} s")
     return int(bool(changed))
 
 

@@ -2,7 +2,6 @@
 
 import math
 import sqlite3
-import struct
 
 import narwhals as nw
 import numpy as np
@@ -25,13 +24,15 @@ from rules.exporting import (
     rules,
     table_of,
 )
-from rules.strategies import rules as any_rules
 from setpoint.goals import Other
 from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
-from setpoint.rules.sql import DIALECTS
 from thinning import over
 
 INF = float("inf")
+DIALECTS = (
+    "ansi", "bigquery", "clickhouse", "databricks", "duckdb", "mysql", "postgres", "redshift",
+    "snowflake", "spark", "sqlite", "trino", "tsql",
+)  # fmt: skip
 CLASSES = ("it's", 'a "b"; DROP TABLE t; --\\\'', "ö\n", "[d]`")
 
 
@@ -48,7 +49,7 @@ def in_duckdb(sql, table):
 
 def in_sqlite(sql, table):
     con = sqlite3.connect(":memory:")
-    names = ", ".join(DIALECTS["sqlite"].name(name) for name in table)
+    names = ", ".join('"' + name.replace('"', '""') + '"' for name in table)
     con.execute(f"CREATE TABLE t ({names})")
     places = ", ".join("?" * len(table))
     con.executemany(f"INSERT INTO t VALUES ({places})", zip(*table.values(), strict=True))
@@ -121,8 +122,8 @@ def check(rule, engine, n_rows, seed=0, classes=None):
     assert found == wanted
 
 
-ENGINES = ["python", *SQL, *FRAMES]
-ENGINES.remove("dask")  # it takes a second for a rule
+QUICK = ["python", "sqlite", "polars"]
+SLOW = ["duckdb", *(name for name in FRAMES if name != "polars")]
 # An example costs a frame a tenth of a second: few by default, all in the long run.
 FEW = 12 if settings.default.max_examples <= 30 else settings.default.max_examples
 
@@ -140,25 +141,28 @@ def test_one_name_is_the_probability_of_the_second_class(engine):
     assert found == wanted
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", QUICK)
 @over("name", RULES)
 def test_every_kind_decides_as_in_python(name, engine):
-    check(RULES[name], engine, 1000)
+    check(RULES[name], engine, 200)
 
 
-@over("name", RULES, every=4)
-def test_every_kind_decides_in_dask_as_in_python(name):
-    check(RULES[name], "dask", 60)
+@over("engine", SLOW)
+@over("name", RULES, every=12)
+def test_every_kind_decides_in_slower_engines_as_in_python(name, engine):
+    check(RULES[name], engine, 60)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", [
+    *QUICK, *(pytest.param(e, marks=pytest.mark.long) for e in SLOW if e != "dask"),
+])  # fmt: skip
 @settings(max_examples=FEW)
 @given(rules(), st.integers(0, 5))
 def test_any_rule_decides_as_in_python(engine, rule, seed):
     check(rule, engine, 40, seed)
 
 
-@over("engine", [*ENGINES, "dask"])
+@over("engine", [*QUICK, "duckdb", "pandas", "dask"])
 @over("name, classes", [
     ("by two columns", CLASSES[:2]), ("by two columns", ("it's", '""" + "\\')),
     ("by two columns", (0.1, 2.5e-7)), ("by two columns", (False, True)),
@@ -166,7 +170,7 @@ def test_any_rule_decides_as_in_python(engine, rule, seed):
     ("by segment, by top", (0.1, 2.5e-7, 3.0)),
 ])  # fmt: skip
 def test_labels(engine, name, classes):
-    check(RULES[name], engine, 100, classes=classes)
+    check(RULES[name], engine, 40, classes=classes)
 
 
 @over("engine", ["duckdb", *FRAMES])
@@ -196,19 +200,6 @@ def test_groups_of_every_kind_of_frame(kind, column):
     found = nw.from_native(frame).select(d=rule.expression("score"))["d"]
     assert found.to_list() == [1, 0, 0]
     assert found.dtype.is_integer()  # where every row is decided
-
-
-# ---------------------------------------------------------------------- functions of Python
-@given(any_rules())
-def test_columns_may_hold_values_of_several_kinds(rule):
-    function_of(rule.to_python())
-
-
-def test_hundreds_of_classes_make_a_short_text():
-    weights, scores = np.random.default_rng(0).random((2, 500))
-    source = Argmax.weighted(weights).to_python()
-    assert len(source) < 300 * 500
-    assert function_of(source)(scores) == int((weights * scores).argmax())
 
 
 def test_numbers_of_other_libraries():
@@ -247,14 +238,14 @@ def test_names_that_try_to_end_the_statement(engine):
 
 @over("engine", SQL)
 def test_a_number_is_read_as_the_same_float(engine):
-    bits = np.random.default_rng(0).integers(0, 2**64, size=1500, dtype=np.uint64).tolist()
-    known = [struct.unpack("d", struct.pack("Q", b))[0] for b in bits]  # subnormal ones too
-    known = [f for f in known if math.isfinite(f)]
-    known += [5e-324, 0.1, 1e300, 2.0**53, 2.0**62, -3.0]
-    texts = ", ".join(f"({DIALECTS[engine].number(f)})" for f in known)
-    con = sqlite3.connect(":memory:") if engine == "sqlite" else duckdb()
-    assert [row[0] for row in con.execute(f"VALUES {texts}").fetchall()] == known
-    con.close()
+    bits = np.random.default_rng(0).integers(0, 2**64, size=300, dtype=np.uint64)
+    known = bits.view(np.float64)  # subnormal ones too
+    known = [*known[np.isfinite(known)], 5e-324, 0.1, 1e300, 2.0**53, 2.0**62, -3.0]
+    keys = [(("k", i),) for i in range(len(known))]
+    sql = PerSegment([Threshold(f) for f in known], keys).to_sql("s", dialect=engine)
+    scores = np.concatenate([known, np.nextafter(known, -INF)])
+    found = SQL[engine](sql, {"s": scores.tolist(), "k": [*range(len(known))] * 2})
+    assert found == [1] * len(known) + [0] * len(known)
 
 
 def test_groups_of_narrow_numbers_decimals_and_whole_numbers():
@@ -269,7 +260,7 @@ def test_groups_of_narrow_numbers_decimals_and_whole_numbers():
     assert in_duckdb(rule.to_sql("score", dialect="duckdb"), table) == [1, 0, None]
 
 
-@over("dialect, name", [(d, name) for d in DIALECTS for name in RULES], every=5)
+@over("dialect, name", [(d, name) for d in DIALECTS for name in RULES], every=11)
 def test_parsers_read_every_dialect(dialect, name):
     sqlglot = pytest.importorskip("sqlglot", reason="parses SQL")
     rule = RULES[name]
@@ -304,9 +295,6 @@ def test_what_is_written():
         "  ELSE 'n'\n"
         "END"
     )
-    mixed = TWO.to_sql("s", hash_column="h")
-    assert mixed.count("CASE") == 2
-    assert "CAST(\"h\" AS DOUBLE PRECISION) < CAST('0.7' AS DOUBLE PRECISION) THEN 1" in mixed
     assert "h" not in Threshold(0.5).to_sql("s", hash_column="h").replace("THEN", "")
     everything = PerSegment([Argmax.weighted([1, 2])], [(("x", Other(())),)])
     assert '"x"' not in everything.to_sql(["a", "b"])
@@ -327,17 +315,13 @@ HALF, ONE, OF_X = Threshold(0.5), Argmax(np.eye(2)), RULES["value"]
 
 @over("rule, score, given, error, message", [
     (TWO, "s", {}, ValueError, r"`hash_column` is needed: .* uniform number in \[0, 1\)"),
-    (Threshold(0.5, 0.1), "s", {}, ValueError, "`hash_column` is needed"),
     (TWO, "s", {"hash_column": 3}, TypeError, "`hash_column`: a column is named by text, got 3"),
     (HALF, "s", {"dialect": "oracle"}, ValueError, "`dialect` is one of 'ansi', .*'oracle'"),
-    (HALF, ["s"], {}, TypeError, r"one score, so name one column, got \['s'\]"),
     (HALF, "", {}, TypeError, "`score`: a column is named by text, got ''"),
     (HALF, "a\0", {}, ValueError, "holds '.x00', which this dialect"),
     (HALF, "`", {"dialect": "bigquery"}, ValueError, "cannot write"),
     (HALF, "s", {"columns": {"sex": "s"}}, ValueError, "no column beside the score"),
     (RULES["argmax"], "s", {}, ValueError, "3 scores, so name as many columns, .* got 's'"),
-    (RULES["argmax"], ["a", "b"], {}, ValueError, "3 scores"),
-    (RULES["one score"], "s", {}, ValueError, "1 score, so"),
     (OF_X, ["a", "b", "c"], {}, ValueError,
      r"2 scores, .* got \['a', 'b', 'c'\]; the columns \['amount'\] are named by `columns`"),
     (OF_X, ["a", "b"], {"columns": {"fee": "f"}}, ValueError, "amount"),
@@ -345,7 +329,6 @@ HALF, ONE, OF_X = Threshold(0.5), Argmax(np.eye(2)), RULES["value"]
     (RULES["by segment"], "s", {"columns": {"sex": 1}}, TypeError, "`columns`: a column is named"),
     (RULES["by segment"], "s", {"columns": ["sex"]}, TypeError, "a dict .* got a list"),
     (HALF, "s", {"classes": ("a",)}, ValueError, r"2 classes, got \('a',\)"),
-    (HALF, "s", {"classes": "ab"}, ValueError, "2 classes, got 'ab'"),
     (HALF, "s", {"classes": ("a", 1)}, ValueError, "`classes` are of two kinds, text such"),
     (HALF, "s", {"classes": ("a", None)}, TypeError, "classes: a label must be"),
     (HALF, "s", {"classes": ("a", "\ud800")}, ValueError, "cannot write"),

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from rules.strategies import rules
 from setpoint.goals import Other
 from setpoint.rules import Argmax, Band, ClassNames, Mixture, PerSegment, Threshold, ValueAware
-from setpoint.rules import per_segment as one_or_many
 from thinning import over
 
 INF, NAN = float("inf"), float("nan")
@@ -23,14 +22,12 @@ YES, DEFERS = ClassNames(("no", "yes")), ClassNames(("no", "yes", "defer"))
 @over("kind, arguments, error, message", [
     (Threshold, (NAN,), ValueError, "`threshold` must not be NaN"),
     (Threshold, (True,), TypeError, "`threshold` must be a number"),
-    (Threshold, (np.True_,), TypeError, "`threshold` must be a number"),
     (Threshold, ("0.5",), TypeError, "`threshold` must be a number"),
     (Threshold, (10**400,), ValueError, "`threshold` is too large"),
     (Threshold, (0.5, -0.1), ValueError, "`width` must be at least 0"),
     (Threshold, (0.5, INF), ValueError, "`width` must be at least 0 and finite"),
     (Band, (0.6, 0.5), ValueError, r"`low` must be at most `high` \(0.5\), got 0.6"),
     (Band, (NAN, 0.5), ValueError, "`low` must not be NaN"),
-    (Band, (0.5, NAN), ValueError, "`high` must not be NaN"),
     (Band, (0.5, "1"), TypeError, "`high` must be a number"),
     (Argmax, ([1.0, 2.0],), ValueError, "`G` must have 2 dim"),
     (Argmax, ([[1.0], [2.0]],), ValueError, "at least two columns"),
@@ -38,20 +35,15 @@ YES, DEFERS = ClassNames(("no", "yes")), ClassNames(("no", "yes", "defer"))
     (Argmax, ([[1.0, NAN]],), ValueError, "`G` must be finite"),
     (Argmax, ([[1.0, 2.0], [3.0]],), ValueError, "rows differ in length"),
     (Argmax, ([[True, False]],), TypeError, "`G` must hold numbers"),
-    (Argmax, ([["1", "2"]],), TypeError, "`G` must hold numbers"),
     (Argmax, ([[1.0, 2.0]], [1.0]), ValueError, r"one entry a class \(2\), got 1"),
-    (Argmax, ([[1.0, 2.0]], [1.0, INF]), ValueError, "`offset` must be finite"),
     (Argmax.weighted, ([1],), ValueError, "two or more"),
     (ValueAware, ("x", EYE), TypeError, "`columns` must be a list of names, got the text"),
     (ValueAware, ([], EYE), ValueError, "`columns` must be one or more different names"),
-    (ValueAware, (["x", "x"], EYE), ValueError, "`columns` must be one or more different"),
     (ValueAware, (["x", 3], EYE), TypeError, "a column is named by text, got 3"),
-    (ValueAware, ([""], EYE), TypeError, "a column is named by text, got ''"),
     (ValueAware, (["x"], Argmax(np.eye(3))), ValueError, "`rule`: with 1 columns .* 2 score colu"),
     (ValueAware, (["x"], TWO_OF_X), TypeError, "`rule` must be an Argmax, got ValueAware"),
     (Mixture, ([],), ValueError, "at least one"),
     (Mixture, ([(0.5, T), (0.4, Threshold(0.2))],), ValueError, "must sum to 1"),
-    (Mixture, ([(1.0, T), (0.0, Threshold(0.2))],), ValueError, "must be positive"),
     (Mixture, ([(1.5, T), (-0.5, Threshold(0.2))],), ValueError, "must be positive"),
     (Mixture, ([(NAN, T)],), ValueError, "NaN"), (Mixture, ([(INF, T)],), ValueError, "finite"),
     (Mixture, ([(True, T)],), TypeError, "a probability must be a number"),
@@ -62,38 +54,29 @@ YES, DEFERS = ClassNames(("no", "yes")), ClassNames(("no", "yes", "defer"))
     (PerSegment, ([T], SEX), ValueError, "2 segments need as many rules, got 1"),
     (PerSegment, ([], ()), ValueError, "at least one is needed"),
     (PerSegment, ([0.1, 0.2], SEX), TypeError, "expected a Rule"),
-    (one_or_many, ([0.1], [()]), TypeError, "expected a Rule"),
     (PerSegment, ([T, T], SEX, "group"), ValueError, "`by` must be"),
     (PerSegment, ([T, T], (SEX[0], SEX[0])), ValueError, "could be in both"),
     (PerSegment, ([T, T], (SEX[0], (("sex", Other(("M",))),))), ValueError,
      "could be in both 'sex = F' and 'sex other than M'"),
-    (PerSegment, ([T, T], ((("a", Other(("M",))),), (("a", Other(("F",))),))), ValueError,
-     "could be in both"),
     (PerSegment, ([T, T], (SEX[0], (("age", 1),))), ValueError, "the same columns"),
     (PerSegment, ([T], [()]), ValueError, "at least one column"),
     (PerSegment, ([T], [(("a", 1), ("a", 2))]), ValueError, "named twice"),
     (PerSegment, ([T], [(("a", None),)]), TypeError, "value of 'a'"),
     (PerSegment, ([T], [((1, 1),)]), TypeError, "named by text"),
-    (PerSegment, ([T], [(("a", NAN),)]), ValueError, "must be finite"),
     (PerSegment, ([T, EYE], SEX), ValueError, "score columns"),
     (PerSegment, ([BAND, T], SEX), ValueError, "same classes, got 3 and 2"),
-    (PerSegment, ([EYE, Argmax(np.ones((2, 3)))], SEX), ValueError, "the same classes"),
     (PerSegment, ([BY_SEX, BY_SEX], SEX), ValueError, "must not look at segments"),
     (PerSegment, ([EYE] * 3, (), "top"), ValueError, r"score column \(2\), got 3"),
     (PerSegment, ([EYE] * 2, SEX, "top"), ValueError, "a rule by top has none"),
-    (PerSegment, ([T, T], (), "top"), ValueError, "score column"),
     (ClassNames, (("a",),), ValueError, "at least two"),
     (T.explain, (ClassNames(("a", "b", "c")),), ValueError, "2 classes, got 3 names"),
     (T.decide, ([[0.1, 0.9]],), ValueError, r"`scores` must have shape \(N,\)"),
     (T.decide, ([0.1, NAN],), ValueError, "`scores`: 1 of 2 rows are NaN"),
     (EYE.decide, ([0.1, 0.9],), ValueError, r"`scores` must have shape \(N, 2\)"),
-    (EYE.decide, ([[0.1, INF]],), ValueError, "`scores`: 1 of 1 rows are NaN or inf"),
     (TWO_OF_X.expand, ([[1, 2, 0]],), ValueError, r"must have shape \(N, 4\), got \(1, 3\)"),
     (TWO_OF_X.decide, ([[1, 2, 0, NAN]],), ValueError, "1 of 1 rows are NaN or infinite"),
     (Threshold(0.5, 0.1).decide, ([0.1],), ValueError, "`u` is needed"),
     (Threshold(0.5, 0.1).decide, ([0.1], None, [1.0]), ValueError, "`u`: 1 of 1 draws"),
-    (Threshold(0.5, 0.1).decide, ([0.1], None, [-0.1]), ValueError, "`u`: 1 of 1 draws"),
-    (Threshold(0.5, 0.1).decide, ([0.1], None, [NAN]), ValueError, "`u`: 1 of 1 draws"),
     (Threshold(0.5, 0.1).decide, ([0.1], None, 0.5), ValueError, "`u` must have shape"),
     (BY_SEX.decide, ([0.1],), ValueError, "`segments` is needed"),
     (BY_SEX.decide, ([0.1] * 4, [0, -1, 1, 2]), ValueError,
@@ -235,12 +218,6 @@ def test_words_say_what_is_decided(entries, offset):
         said = eval(source, {"p": p, "x": x, "y": y})  # noqa: S307  (our own words)
     clear = np.abs(totals[:, 1] - totals[:, 0]) > 0.02  # the words are rounded
     assert said[clear].tolist() == (rule.decide(scores) == 1)[clear].tolist()
-
-
-def test_what_cancels_is_not_said():
-    G = np.array([[0.3, 0.1], [0.1, -0.1], [0.0, 0.0], [0.0, 1.0]])  # rounding is left
-    words = ValueAware(["x"], Argmax(G)).explain(YES)
-    assert words == "predict 'yes' when the probability times x exceeds 0.2"
 
 
 def test_words_of_values_for_more_answers():

@@ -31,6 +31,7 @@ def test_survives_json_dict_and_pickle(rule):
         assert type(copy) is type(rule)
         assert copy.to_json() == text
     assert json.loads(text)["format"] == 2
+    compile(rule.to_python(), "exported", "exec")  # columns of several kinds of values too
 
 
 @given(rules(), seeds)

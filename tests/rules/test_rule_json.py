@@ -17,7 +17,6 @@ from setpoint.rules import (
     Threshold,
     ValueAware,
 )
-from setpoint.rules.codec import TYPES
 from thinning import over
 
 HALF = '{"type": "threshold", "threshold": 0.5, "width": 0.0}'
@@ -70,12 +69,6 @@ def test_the_format_of_every_kind_stays_as_it_is(rule, written):
     assert rule.to_dict()["rule"] == written
 
 
-@given(st.floats(allow_nan=False))
-def test_every_float_survives_to_the_last_bit(t):
-    copy = Rule.from_json(Threshold(t).to_json())
-    assert copy.threshold == t
-
-
 def test_values_and_odd_text_keep_their_kind():
     for value in ("1", 1, 1.0, True, "ü\ud800💡"):
         rule = PerSegment([Threshold(0.5)], [(('a "b"\n\x00', value),)])
@@ -91,35 +84,29 @@ def test_values_and_odd_text_keep_their_kind():
 
 
 BAD = [
-    ("", "broken or cut off"), ("nonsense", "broken or cut off"),
     (document(HALF)[:-1], "broken or cut off"), (document(HALF) + "x", "broken or cut off"),
+    ("{}", r"missing \['format', 'rule'\]"),
     ("[1]", r"the document: found \[1\] \(list\), allowed is an object"),
-    ("null", "the document: found None"), ("{}", r"missing \['format', 'rule'\]"),
     (f'{{"rule": {HALF}}}', r"missing \['format'\]"),
     (f'{{"format": 2, "rule": {HALF}, "goal": 1}}', r"unknown \['goal'\]"),
     (f'{{"format": 3, "rule": {HALF}}}', "found 3, written by a newer setpoint"),
     ('{"format": 3, "regel": 1}', "found 3, written by a newer setpoint"),
     (f'{{"format": 1, "rule": {HALF}}}', "found 1, written by an older .* find the rule again"),
     (f'{{"format": 0, "rule": {HALF}}}', r"format: found 0 \(int\), allowed is 2"),
-    (f'{{"format": 1.0, "rule": {HALF}}}', r"format: found 1.0 \(float\), allowed is 2"),
     (f'{{"format": true, "rule": {HALF}}}', r"format: found True \(bool\), allowed is 2"),
     (document("[]"), r"rule: found \[\] \(list\), allowed is an object"),
     (document("{}"), "rule.type: found None .* one of 'threshold', 'argmax', 'per_segment'"),
     (document('{"type": "tree"}'), "rule.type: found 'tree' .* one of 'threshold'"),
-    (document('{"type": []}'), r"rule.type: found \[\]"),
     (document('{"type": "threshold", "threshold": 0.5}'), r"missing \['width'\]"),
     (document(HALF[:-1] + ', "note": ""}'), r"unknown \['note'\]; allowed are \['type', 'thr"),
     (document(HALF[:-1] + ', "width": 1}'), r"fields twice: \['width'\]"),
     (document(HALF.replace("0.5", "NaN")), "holds NaN"),
     (document(HALF.replace("0.5", "Infinity")), "holds Infinity, .* infinity is 'inf'"),
     (document(HALF.replace("0.5", "1e999")), "rule.threshold: found inf"),
-    (document(HALF.replace("0.5", "1" + "0" * 400)), "rule.threshold: found 1000"),
     (document(HALF.replace("0.5", "1" + "0" * 5000)), "broken or cut off"),
     (document(HALF.replace("0.5", '"nan"')), "rule.threshold: found 'nan' .* 'inf' or '-inf'"),
     (document(HALF.replace("0.5", "true")), r"rule.threshold: found True \(bool\)"),
-    (document(HALF.replace("0.0", '"inf"')), "rule.width: found 'inf'"),
     (document(HALF.replace("0.0", "-1")), "rule: `width` must be at least 0"),
-    (document(ARGMAX.replace("null", "0")), "rule.offset: found 0"),
     (document(ARGMAX.replace("[0, 1]", "0")), r"rule.G\[1\]: found 0 \(int\), allowed is a list"),
     (document(ARGMAX.replace("[0, 1]", "[0, true]")), r"rule.G\[1\]\[1\]: found True"),
     (document(ARGMAX.replace("[[1, 0], [0, 1]]", "[1]")), "rule: `weights` must be two or more"),
@@ -133,7 +120,6 @@ BAD = [
     (segments("1").replace('[["a", 1]]', '"a"'), r"rule.segments\[0\]: found 'a'"),
     (segments("1").replace('"segment"', "[]"), r"rule: `by` must be 'segment' or 'top', got \[\]"),
     (segments("1").replace(HALF, "1"), r"rule.rules\[0\]: found 1"),
-    (segments("1").replace(HALF, ""), "2 segments|1 segments need as many rules, got 0"),
     (document('{"type": "mixture", "atoms": {}}'), "rule.atoms: found {}"),
     (document('{"type": "mixture", "atoms": [1]}'), r"rule.atoms\[0\]: found 1"),
     (document(f'{{"type": "mixture", "atoms": [{{"probability": 0.5, "rule": {HALF}}}]}}'),
@@ -188,19 +174,10 @@ def test_anything_else_is_a_format_error(data):
             Rule.from_dict(wrapped)
 
 
-@given(st.data())
-def test_a_cut_text_is_refused(data):
-    text = Mixture([(0.5, Threshold(0.25)), (0.5, Threshold(0.75))]).to_json()
-    end = data.draw(st.integers(0, len(text) - 1))
-    with pytest.raises(RuleFormatError):
-        Rule.from_json(text[:end])
-
-
 def test_model_files_may_hold_every_rule():
     kinds = {f"{kind.__module__}.{kind.__name__}" for kind in Rule._types.values()}
     listed = files("setpoint.rules").joinpath("stored_types.txt").read_text().split()
     assert listed == sorted(kinds)
-    assert set(Rule._types) == set(TYPES)
 
 
 def test_a_foreign_rule_has_no_format():

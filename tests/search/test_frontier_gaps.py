@@ -55,17 +55,6 @@ def test_a_gap_holds_what_is_left_out_beside_its_bound(kind, relation, most):
         assert (thin.gaps <= np.maximum(np.append(reach, 0), np.append(0, reach)) + 1e-9).all()
 
 
-def test_by_default_less_than_a_line_is_left_out():
-    rng = np.random.default_rng(0)
-    for kind in ("steps", "lines"):
-        whole = curve(rng, kind, ">=")
-        thin = whole.thinned()
-        assert len(thin.bounds) < 300
-        assert 0.0 < thin.gap <= np.ptp(whole.values) / 250 + 1e-12
-    few = whole.thinned(20)
-    assert few.gap > np.ptp(whole.values) / 250
-
-
 def test_gaps_that_were_there_add_up():
     bounds, values = np.linspace(0, 1, 500), np.linspace(1, 0, 500)
     gaps = np.where(bounds < 0.5, 0.1, 0.0)

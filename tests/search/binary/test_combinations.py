@@ -100,7 +100,7 @@ def test_all_that_are_tried(monkeypatch, text, looked_at, chunk, groups):
 
 @over("block", [2, 256])
 @over("text", SWEPT)
-@over("seeds", [range(5), range(5, 40)], every=2)
+@over("seeds", [range(3), range(3, 40)], every=2)
 def test_a_sweep_over_levels_finds_the_best(monkeypatch, block, text, seeds):
     monkeypatch.setattr(f"{ROOM}.levels._ONE", (block, 1))
     monkeypatch.setattr(f"{ROOM}.levels._SEVERAL", (block, 1) if block > 2 else (8, 2, 1))
@@ -147,7 +147,7 @@ def test_branches_hold_the_best(monkeypatch, text):
     monkeypatch.setattr(f"{ROOM}.proving._ALL_TRIED", 6)
     monkeypatch.setattr(f"{ROOM}.proving._TRIED", 1)
     found = 0
-    for seed in range(8):
+    for seed in range(6):
         cuts, program = drawn(text, seed, 3, 40)
         best = enumerate_cutoffs(cuts, program)
         try:
@@ -162,7 +162,7 @@ def test_branches_hold_the_best(monkeypatch, text):
             assert one.value == pytest.approx(best.value, abs=1e-9)
             assert one.bound == one.value
             assert not one.is_drawn
-    assert found > 3
+    assert found > 2
 
 
 def test_a_limit_leaves_an_honest_bound(monkeypatch):
@@ -201,11 +201,9 @@ PRECISE = "maximize recall subject to precision.difference(g) <= 0.05 and precis
 @over(
     ("n", "goal", "groups"),
     [
-        (3000, FAIR.format(0.05, 0.1), 4),
-        (4000, ODDS, 2),
-        (4000, ODDS, 16),
-        (7800, "maximize accuracy subject to predicted_rate.difference(g) <= 0.02", 26),
-        (3000, PRECISE, 3),
+        (1500, FAIR.format(0.05, 0.1), 4),
+        (2000, ODDS, 16),
+        (1500, PRECISE, 3),
     ],
 )
 def test_thresholds_of_many_rows_are_proved(n, goal, groups):
@@ -227,23 +225,3 @@ def test_seconds_are_kept(monkeypatch):
     assert "stopped after 0.5" in report.search.why
     assert report.status == "feasible"
     assert report.certificate.gap > 0
-
-
-@over("level", [0.0, 0.01, 0.05])
-def test_two_groups_by_all_pairs_of_counts(level):
-    rng = np.random.default_rng(int(1000 * level))
-    n = 1600
-    group = np.sort(np.arange(n) % 2)
-    y = (rng.random(n) < np.where(group == 1, 0.5, 0.2)).astype(int)
-    scores = rng.normal(size=n) + 1.2 * y + group
-    right, share = [], []
-    for g in (0, 1):
-        t = y[group == g][np.argsort(-scores[group == g])]
-        right.append(np.append(0, np.cumsum(2 * t - 1)) + (1 - t).sum())
-        share.append(np.arange(len(t) + 1) / len(t))
-    hits = right[0][:, None] + right[1]
-    met = np.abs(share[0][:, None] - share[1]) <= level + 1e-9
-    goal = f"maximize accuracy subject to predicted_rate.difference(g) <= {level}"
-    report = solve(goal, scores, y, sensitive_features={"g": group}).report
-    assert report.objective.value == pytest.approx(hits[met].max() / n, abs=1e-12)
-    assert (report.status, report.certificate.gap) == ("optimal", 0.0)

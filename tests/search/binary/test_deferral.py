@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise, product
-
-import cvxpy as cp
 import numpy as np
 import pytest
 
+from oracles.binary import INF, Limit, Lin, Many, Oracle, Ratio
 from setpoint import InfeasibleError, frontier, solve
 from setpoint.counts import DEFERRED, Evidence
 from setpoint.goals import as_goal
@@ -16,7 +13,6 @@ from setpoint.search import ConstantGoalWarning
 from thinning import over
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-TOL = 1e-9
 REJECT, ACCEPT, DEFER = 0, 1, 2
 
 
@@ -36,48 +32,23 @@ class Rows:
         self.weight = None if kind == 0 else self.w
 
     def pairs(self, where):
-        """Answers (pairs, N, 3) of all pairs of cut-offs on some rows; none on the others."""
+        """Answers (pairs, 3 N) of all pairs of cut-offs on some rows; none on the others."""
         cuts = [np.inf, *np.unique(self.s[where])[::-1]]
         answers = [
             np.where(self.s >= high, ACCEPT, np.where(self.s < low, REJECT, DEFER))
             for a, high in enumerate(cuts)
             for low in cuts[a:]
         ]
-        return np.eye(3)[np.array(answers)] * where[:, None]
-
-    def blocks(self, seen):
-        every = np.ones(len(self.s), bool)
-        return [self.pairs(self.sex == g) for g in "fm"] if seen else [self.pairs(every)]
-
-    def rules(self, seen):
-        """All deterministic rules, as answers (rules, N, 3)."""
-        return np.array([sum(chosen) for chosen in product(*self.blocks(seen))])
+        return (np.eye(3)[np.array(answers)] * where[:, None]).reshape(len(answers), -1)
 
     def share(self, above, below, where=True):
         """The weight of rows with some answers among that of others, by tables (N, 3)."""
         w = (self.w * where)[:, None]
-        return Share(above * w, below * w)
+        return Ratio(Lin((above * w).ravel()), Lin((below * w).ravel()))
 
 
-@dataclass(frozen=True)
-class Share:
-    above: np.ndarray
-    below: np.ndarray
-
-    def parts(self, p):
-        return np.einsum("...na,na->...", p, self.above), np.einsum("...na,na->...", p, self.below)
-
-    def value(self, p):
-        a, b = self.parts(p)
-        return np.where(b > 1e-12, a / np.where(b > 1e-12, b, 1.0), 0.0)
-
-    @property
-    def least(self):
-        return self.below[self.below > 0].min()
-
-
-def problem(rng, r):
-    """Text, sense, objective, limits (share, sign, level) and a largest gap of deferral."""
+def problem(rng, r, seen):
+    """The text of a goal, and its oracle."""
     positive = (r.y == 1)[:, None]
     answers = np.eye(3)
     decided, accepted, whole = answers[0] + answers[1], answers[ACCEPT], np.ones(3)
@@ -95,71 +66,38 @@ def problem(rng, r):
     f, m = r.sex == "f", r.sex == "m"
     c, d, e = rng.uniform(0.5, 0.95), rng.uniform(0.05, 0.4), rng.uniform(0.1, 0.6)
     cost = r.share(np.where(positive, [4, 0, d], [0, 1, d]), whole)
+    of_f, of_m = ((1 / r.w[where].sum()) * deferral(where).above for where in (f, m))
+    apart = Limit(Many("abs", (of_f - of_m,)), d, -1)
     fewest = "minimize deferral_rate subject to"
     menu = [
-        (f"{fewest} accuracy.decided >= {c}", -1, deferral(), [(accuracy(), 1, c)], None),
+        (f"{fewest} accuracy.decided >= {c}", deferral(), [Limit(accuracy(), c, 1)]),
         (
             f"{fewest} accuracy.decided >= {c} and deferral_rate.difference(sex) <= {d}",
-            *(-1, deferral(), [(accuracy(), 1, c)], d),
+            *(deferral(), [Limit(accuracy(), c, 1), apart]),
         ),
         (
             f"maximize recall subject to precision >= {c} and deferral_rate <= {e}",
-            *(1, recall, [(precision, 1, c), (deferral(), -1, e)], None),
+            *(recall, [Limit(precision, c, 1), Limit(deferral(), e, -1)]),
         ),
-        (f"minimize cost({{(0,1):1,(1,0):4,(0,'defer'):{d},(1,'defer'):{d}}})", -1, cost, [], None),
+        (f"minimize cost({{(0,1):1,(1,0):4,(0,'defer'):{d},(1,'defer'):{d}}})", cost, []),
         (
             f"{fewest} recall.decided >= {c} and accuracy.on(sex='f').decided >= {e}",
-            *(-1, deferral(), [(caught, 1, c), (accuracy(f), 1, e)], None),
+            *(deferral(), [Limit(caught, c, 1), Limit(accuracy(f), e, 1)]),
         ),
         (
             f"maximize accuracy.decided subject to deferral_rate <= {e}",
-            *(1, accuracy(), [(deferral(), -1, e)], None),
+            *(accuracy(), [Limit(deferral(), e, -1)]),
         ),
         (
             f"{fewest} accuracy.on(sex='f').decided >= {c} and accuracy.on(sex='m').decided >= {c}",
-            *(-1, deferral(), [(accuracy(f), 1, c), (accuracy(m), 1, c)], None),
+            *(deferral(), [Limit(accuracy(f), c, 1), Limit(accuracy(m), c, 1)]),
         ),
     ]
-    text, sense, objective, limits, gap = menu[int(rng.integers(len(menu)))]
-    return text, sense, objective, limits, [] if gap is None else [(deferral(f), deferral(m), gap)]
-
-
-def best_rule(r, seen, sense, objective, limits, apart):
-    """The best value of all deterministic rules; None where none meets the limits."""
-    p = r.rules(seen)
-    met = np.ones(len(p), bool)
-    for share, sign, level in limits:
-        met &= sign * (share.value(p) - level) >= -TOL
-    for one, other, level in apart:
-        met &= np.abs(one.value(p) - other.value(p)) <= level + TOL
-    return sense * (sense * objective.value(p))[met].max() if met.any() else None
-
-
-def best_mixture(r, seen, sense, objective, limits, apart):
-    """The best value of all draws among pairs, by a linear program with a variable for each.
-
-    Charnes and Cooper: x is t times the probabilities, and the objective's denominator is 1.
-    """
-    blocks = r.blocks(seen)
-    p = np.concatenate(blocks)  # numerators and denominators are sums over blocks
-    x, t = cp.Variable(len(p), nonneg=True), cp.Variable(nonneg=True)
-    above, below = objective.parts(p)
-    rows = [below @ x == 1, t <= 1 / objective.least]
-    ends = np.cumsum([0, *map(len, blocks)])
-    rows += [cp.sum(x[a:b]) == t for a, b in pairwise(ends)]
-    for share, sign, level in limits:
-        a, b = share.parts(p)
-        rows.append(sign * (a - level * b) @ x >= 0)
-        if sign > 0:  # at 0/0 a share is 0, and so is one of less than a row
-            rows.append(b @ x >= share.least * t)
-    for one, other, level in apart:
-        # Denominators of deferral rates are the weights of all rows.
-        first, second = (y.parts(p)[0] / y.below[:, 0].sum() for y in (one, other))
-        rows.append(cp.abs((first - second) @ x) <= level * t)
-    program = cp.Problem(cp.Maximize(sense * above @ x), rows)
-    near = {f"{kind}_feasibility_tolerance": 1e-10 for kind in ("primal", "dual")}
-    program.solve(solver=cp.HIGHS, **near)
-    return sense * program.value if program.status == "optimal" else None
+    text, objective, limits = menu[int(rng.integers(len(menu)))]
+    oracle = Oracle(r, 1.0 if text.startswith("maximize") else -1.0, objective, tuple(limits))
+    parts = (f, m) if seen else (np.ones(len(r.s), bool),)
+    oracle.cutoffs = [r.pairs(where) for where in parts]
+    return text, oracle
 
 
 def solved(text, r, seen, randomized):
@@ -172,55 +110,52 @@ def solved(text, r, seen, randomized):
 
 def probabilities(solution, r, seen):
     if not seen:
-        return solution.rule.distribution(r.s)
+        return solution.rule.distribution(r.s).ravel()
     at = [dict(key)["sex"] for key in solution.rule.segments].index("f")
-    return solution.rule.distribution(r.s, np.where(r.sex == "f", at, 1 - at))
+    return solution.rule.distribution(r.s, np.where(r.sex == "f", at, 1 - at)).ravel()
 
 
 def drawn(seed):
-    """Rows, whether the rule sees the sex, and a goal."""
+    """Rows, whether the rule sees the sex, a goal, and its oracle."""
     rng = np.random.default_rng(seed)
     r, seen = Rows(rng), bool(rng.integers(2))
-    return r, seen, problem(rng, r)
+    return r, seen, *problem(rng, r, seen)
 
 
 @over("seed", range(300), every=10)
 @over("many_rows", [False, True])
 def test_rule_without_draws_is_the_best_of_all_pairs(seed, many_rows, monkeypatch):
     """Also as many rows are searched, by what multipliers leave."""
-    r, seen, (text, sense, objective, limits, apart) = drawn(seed + 2000 * many_rows)
-    best = best_rule(r, seen, sense, objective, limits, apart)
+    r, seen, text, oracle = drawn(seed + 2000 * many_rows)
+    best, _ = oracle.best_threshold
     with monkeypatch.context() as patch:
         for name in ("at_once", "at_last") if many_rows else ():
             patch.setattr(f"setpoint.search.binary.cutoffs.BandSegment.{name}", 0)
         solution = solved(text, r, seen, randomized=False)
-    if best is None:
+    if best == -INF:
         assert solution is None
         return
     assert solution is not None, text
     p = probabilities(solution, r, seen)
-    value, gap = float(objective.value(p)), solution.report.certificate.gap
+    value, gap = float(oracle.objective.value(p)), solution.report.certificate.gap
     assert set(np.unique(p)) <= {0.0, 1.0}
-    assert value == pytest.approx(best, abs=1e-9), text
-    assert solution.report.objective.value == pytest.approx(best, abs=1e-9)
+    assert oracle.sense * value == pytest.approx(best, abs=1e-9), text
+    assert solution.report.objective.value == pytest.approx(value, abs=1e-9)
     assert gap >= 0.0 if many_rows else gap == pytest.approx(0.0, abs=1e-9)
 
 
 @over("seed", range(1000, 1300), every=10)
 def test_draw_is_the_best_of_a_linear_program_over_all_pairs(seed):
-    r, seen, (text, sense, objective, limits, apart) = drawn(seed)
-    best = best_mixture(r, seen, sense, objective, limits, apart)
+    r, seen, text, oracle = drawn(seed)
+    best = oracle.best_mixture()
     solution = solved(text, r, seen, randomized=True)
-    if best is None:
+    if best == -INF:
         assert solution is None
         return
     assert solution is not None, text
     p = probabilities(solution, r, seen)
-    for share, sign, level in limits:
-        assert sign * (float(share.value(p)) - level) >= -1e-8
-    for one, other, level in apart:
-        assert abs(float(one.value(p) - other.value(p))) <= level + 1e-8
-    assert float(objective.value(p)) == pytest.approx(best, abs=1e-7), text
+    assert oracle.violation(p) <= 1e-8
+    assert oracle.sense * float(oracle.objective.value(p)) == pytest.approx(best, abs=1e-7), text
     assert solution.report.certificate.gap <= 1e-6
 
 

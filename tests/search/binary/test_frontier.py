@@ -64,7 +64,7 @@ def test_steps_against_brute_force(seed):
             assert case.oracle.sense * got == pytest.approx(best, abs=exact)
 
 
-@over("seed", range(66), every=5)
+@over("seed", range(66), every=8)
 def test_mixtures_against_a_solve_for_each_bound(seed):
     (case, i), rng = case_of(seed), np.random.default_rng(seed)
     if not case.mixable:
@@ -153,18 +153,6 @@ def test_thinned_keeps_the_ends_and_what_is_asked(randomized):
         found.thinned(6)
 
 
-def test_thinned_lines_are_exact_where_asked():
-    _, evidence = rows(3000, groups=True)
-    goal = Goal.parse("maximize accuracy subject to false_positive_rate <= 0.1")
-    found = frontier_exact(goal, evidence, randomized="auto")
-    assert found.kind == "lines"
-    thin = found.thinned(7)
-    assert len(thin.bounds) <= 7 < len(found.bounds)
-    assert float(thin.at(0.1)) == pytest.approx(float(found.at(0.1)), abs=1e-12)
-    lost = np.abs(found.values - thin.at(found.bounds))
-    assert 0.0 < lost.max() <= thin.gap + 1e-12
-
-
 def test_a_divergence_that_is_infinite_without_its_bound():
     y, s = np.array([0, 0, 1, 1, 0, 1]), np.array([0.1, 0.4, 0.35, 0.8, 0.7, 0.9])
     given = made("predicted_rate subject to prior_divergence <= 0.1", s, y)
@@ -190,19 +178,6 @@ def test_a_laxer_bound_is_never_worse_even_at_stationary_points():
 def both():
     goal, evidence = rows(groups=True)
     return goal.subject_to(*rows()[0].constraints), evidence
-
-
-def test_the_constraint_may_be_named_in_many_ways():
-    goal, evidence = both()
-    ways = (1, "precision >= 0.6", "precision", goal.constraints[1])
-    found = [frontier_exact(goal, evidence, way, [0.5]) for way in ways]
-    assert all(f == found[0] for f in found)
-    side = str(goal.constraints[0].lhs)
-    quoted = frontier_exact(goal, evidence, side.replace('"', "'"), [0.5])
-    assert quoted == frontier_exact(goal, evidence, side.replace('"', ""), [0.5])
-    assert quoted == frontier_exact(goal, evidence, side, [0.5]) != found[0]
-    added = frontier_exact(rows(groups=True)[0], evidence, "precision >= 0.6", [0.5])
-    assert added.values == pytest.approx(found[0].values)
 
 
 PRECISE = "maximize recall subject to precision >= 0.5"
@@ -308,7 +283,7 @@ SMALL = {
 }
 
 
-@over("seed", range(8), every=3)
+@over("seed", range(8), every=8)
 def test_a_search_for_each_bound_finds_what_all_combinations_hold(seed, monkeypatch):
     room = "setpoint.search.binary"
     # A sweep over levels would leave nothing to branch and bound.

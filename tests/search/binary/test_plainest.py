@@ -66,7 +66,7 @@ def distance(s, accepted, plain):
 
 
 @over("goal", GOALS)
-@over("seed", range(12))
+@over("seed", range(6))
 @over("plain", [0.5, 0.0])
 def test_the_nearest_of_all_that_none_betters(goal, seed, plain):
     s, y, g, w = table(seed, scale=None if plain else lambda s: 6.0 * s - 3.3)

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from golden.cases import case
+from golden.problems import case
 from search.binary.tallies import counted_again, tally_of
 from setpoint import Goal, InfeasibleError, StoppedWarning, solve
 from setpoint.counts import ChangedTableError, Evidence
@@ -47,7 +47,7 @@ def caught(function, *arguments, **named):
             return str(error)
 
 
-@over("number", [n for n in range(500) if n % 10 < 5], every=8)
+@over("number", [n for n in range(500) if n % 10 < 5], every=12)
 def test_as_by_the_whole_sort(number, monkeypatch):
     program, evidence, arguments = asked(number, monkeypatch)
     rng = np.random.default_rng(number)
@@ -99,7 +99,7 @@ GOALS = (
 
 @over("goal", GOALS)
 def test_the_gap_after_one_pass_holds(goal):
-    for seed in range(8):
+    for seed in range(4):
         linked, evidence = problem(seed, goal)
         program = linked.at(evidence.marginals)
         best = program.score_at(solve_exact(program, evidence).values)
@@ -128,7 +128,7 @@ HOSTILE = [
 
 
 @pytest.mark.filterwarnings("ignore::setpoint.ConstantGoalWarning")  # one score says nothing
-@over(("goal", "kind", "seed"), [(g, None, k) for g in GOALS for k in range(6)] + HOSTILE)
+@over(("goal", "kind", "seed"), [(g, None, k) for g in GOALS for k in range(6)] + HOSTILE, every=3)
 def test_one_threshold_is_the_same_to_the_bit(goal, kind, seed):
     linked, evidence = problem(seed, goal, SCORES.get(kind))
     true = solve_exact(linked.at(evidence.marginals), evidence)

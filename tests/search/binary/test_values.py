@@ -8,7 +8,6 @@ from scipy.optimize import linprog
 
 from oracles.values import GOALS, Sample, goal_of, met
 from search.samples import linked
-from setpoint import solve
 from setpoint.search import InfeasibleError, solve_exact
 from thinning import over
 
@@ -66,48 +65,3 @@ def test_draws_reach_what_a_linear_program_does(seed):
     shares = np.ones((1, len(cuts)))
     lp = linprog(-cuts @ gains, A_ub=[cuts @ rates], b_ub=[most], A_eq=shares, b_eq=[1.0])
     assert program.value(found.values) == pytest.approx(-lp.fun, abs=1e-7)
-
-
-def sample():
-    rng = np.random.default_rng(3)
-    y = rng.integers(0, 2, 60)
-    return np.round(rng.normal(size=60) + y, 1), y, rng.exponential(2.0, 60)
-
-
-@over(
-    ("goal", "other", "scale"),
-    [
-        # Other units are another scale.
-        (
-            "maximize profit(tp=x - 1, fp=-1) subject to predicted_rate <= 0.5",
-            "maximize profit(tp=100 * x - 100, fp=-100) subject to predicted_rate <= 0.5",
-            100.0,
-        ),
-        # Numbers alone are costs.
-        (
-            "maximize profit(tp=3, fp=-2, fn=-1, tn=0.5)",
-            "minimize cost({(1, 1): -3, (0, 1): 2, (1, 0): 1, (0, 0): -0.5})",
-            -1.0,
-        ),
-        # Equal amounts do not weigh.
-        *(
-            (f"maximize {metric}", f"maximize {metric}.weighted(four)", 1.0)
-            for metric in ("recall", "f1", "precision", "accuracy", "g_mean")
-        ),
-    ],
-)
-def test_the_same_goal_in_other_words(goal, other, scale):
-    s, y, x = sample()
-    columns = {"sensitive_features": {"x": x, "four": np.full(60, 4.0)}, "decide_on": None}
-    first, second = (solve(text, s, y, **columns) for text in (goal, other))
-    assert first.rule == second.rule
-    assert second.report.objective.value == pytest.approx(scale * first.report.objective.value)
-
-
-def test_amounts_that_weigh_all_are_sample_weights():
-    s, y, x = sample()
-    goal = "maximize recall.weighted(x) subject to precision.weighted(x) >= 0.6"
-    first = solve(goal, s, y, sensitive_features={"x": x}, decide_on=None)
-    second = solve(goal.replace(".weighted(x)", ""), s, y, sample_weight=x)
-    assert first.rule == second.rule
-    assert first.report.objective.value == pytest.approx(second.report.objective.value)
