@@ -56,15 +56,6 @@ def test_what_a_door_shows_is_there(room):
         _ = made.not_there
 
 
-def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="no attribute 'maximise'"):
-        _ = setpoint.maximise
-
-
-def test_version():
-    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+|rc\d+)?", setpoint.__version__)
-
-
 def own_files():
     """Every file that belongs to the repository; without git, every text file outside caches."""
     listing = subprocess.run(
