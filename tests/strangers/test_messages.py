@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import cohen_kappa_score
 
 from setpoint import FewRowsWarning, Goal, GoalError, InputTypeError, PlugInClassifier, solve
 from setpoint.search import IncrementalLP, UnfinishedError
