@@ -100,9 +100,7 @@ def test_fit_predict_evaluate(run, at):
     assert set(found["columns"]["features"]) == {"a", "b", "sex", "plan"}
     assert found["columns"]["hidden"]["amount"] == "dropped"
     page = (at / "r.html").read_text("utf-8")
-    assert (
-        "The metric shop:revenue, of which higher is better, is given the labels, the" in page
-    )
+    assert "The metric shop:revenue, of which higher is better, is given the labels, the" in page
     stored = load_model("m.skops").classifier
     assert isinstance(stored, AdaptiveSurrogateClassifier)
     assert stored.goal.function is None
