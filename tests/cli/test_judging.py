@@ -43,20 +43,9 @@ def test_evaluate_agrees_with_the_library(run, here):
     assert done.json["status"] == report.verdict
     assert done.code == CODES[report.verdict]
     text = run(EVALUATE)
+    assert "\nAgainst the deployed model\n" in text.out
     assert text.out.startswith("Shown to fail on 300 rows.\n\nGoal: maximize recall subject to")
     assert "\nMeasured on 300 rows; the positive class is 1.\n" in text.out.split("What was re")[0]
-
-
-def test_other_names_for_labels_and_the_deployed_model(run, here):
-    title = "\nAgainst the deployed model\n"
-    assert title in run(EVALUATE).out
-    table = pd.read_csv("new.csv", dtype=str, keep_default_na=False)
-    table.rename(columns={"y": "truth", "old": "today"}).to_csv("t.csv", index=False)
-    line = "evaluate model.skops t.csv --target truth"
-    assert title in run(f"{line} --baseline today").out
-    without = run(line)
-    assert without.code in (0, 3, 4), without.err
-    assert title not in without.out
 
 
 @over(

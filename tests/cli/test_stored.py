@@ -232,16 +232,6 @@ def test_a_state_of_something_else_is_refused_and_stays(run, here):
     assert (here / "s.watch").read_bytes() == state
 
 
-def test_rows_without_labels_and_the_labels_later(run, here):
-    pd.read_csv("new.csv", dtype=str).drop(columns="y").to_csv("bare.csv", index=False)
-    more = f"--alpha 0.01 --no-restart --json --goal '{WATCHED}'"
-    before = run(f"monitor model.skops bare.csv --state s.watch --no-labels {more}").json
-    after = run(f"{WATCH} --late-labels {more}").json["statements"]
-    at_once = run(f"monitor model.skops new.csv {more}").json["statements"]
-    assert [s["wealth"] for s in after] == [s["wealth"] for s in at_once]
-    assert before["statements"][1]["wealth"] == after[1]["wealth"] != 1.0
-
-
 # ---------------------------------------------------------------------- plan
 RECALL = "maximize precision subject to recall >= 0.9"
 GAP = "maximize precision subject to recall.difference(sex) <= 0.3"

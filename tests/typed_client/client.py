@@ -20,7 +20,6 @@ from setpoint import (
     Solution,
     compare,
     evaluate,
-    frontier,
     load_model,
     maximize,
     save_model,
@@ -84,21 +83,6 @@ def stored(clf: PlugInClassifier, path: Path) -> str | None:
     except ModelFileError as error:
         return str(error)
     return None
-
-
-def judged(y: list[int], decided: list[int]) -> float | None:
-    """Decisions that are there already."""
-    report = evaluate("recall", y, decided)
-    assert_type(report, GoalReport)
-    assert_type(setpoint.__version__, str)
-    return report.objective.value
-
-
-def dearer(clf: PlugInClassifier) -> Frontier:
-    """What more would cost."""
-    curve = frontier(clf, vary="precision >= 0.9", values=[0.8, 0.9])
-    assert_type(curve, Frontier)
-    return curve
 
 
 def wrong() -> None:
