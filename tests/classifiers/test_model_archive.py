@@ -151,6 +151,8 @@ def test_a_header_that_promises_more(shape, write, path):
     write(data, {"descr": "<f8", "fortran_order": False, "shape": shape})
     data.write(bytes(16))
     refused(path, one("a.npy", data.getvalue()), "its header promises an array of .*, 16 bytes fol")
+    long = b"\x93NUMPY\x02\x00" + struct.pack("<I", 1 << 31) + bytes(20)
+    refused(path, one("a.npy", long), "is not an array: its header takes")
 
 
 def sparse(members):

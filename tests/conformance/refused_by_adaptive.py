@@ -50,6 +50,7 @@ REFUSED = {
         error=GoalError,
     ),
     "surrogate": Refusal("`surrogates`: 'sigmod' is not one of", {"surrogates": "sigmod"}),
+    "no surrogates": Refusal("`surrogates` is empty: name at least one", {"surrogates": []}),
     "kind of surrogates": Refusal(
         "or functions (scores, y, sample_weight) -> (value, gradient), got 3",
         {"surrogates": ["hinge", 3]},

@@ -193,6 +193,9 @@ REFUSED = {
     "amounts of text": Refusal(
         "holds values such as", {"goal": PROFIT}, amounts(lambda x: x.astype(str)),
     ),
+    "amounts of booleans": Refusal(
+        "holds values of type bool", {"goal": PROFIT}, amounts(lambda x: x > 50),
+    ),
     "amounts that are masked": Refusal(
         "3 of its values are masked", {"goal": PROFIT},
         amounts(lambda x: np.ma.array(x, mask=np.arange(100) < 3)),

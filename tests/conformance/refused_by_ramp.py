@@ -56,6 +56,10 @@ def one_of(name, allowed, value="other"):
 REFUSED = {
     # options
     "C": Refusal("`C` is a number above 0, got 0", {"C": 0}),
+    "more than there are": Refusal(
+        "`min_positives` is 500, and the rows of X have a weight of 100",
+        {**SCALED, "min_positives": 500},
+    ),
     "tol": Refusal("`tol` is a number above 0, got 0.0", {"limits": SearchLimits(tol=0.0)}),
     "limits": Refusal(
         "`solver='augmented-lagrangian'` takes tol, seconds, got c",
@@ -106,6 +110,7 @@ REFUSED = {
         "hard", lambda s: Dataset(s.X, s.y, sample_weight=1.0 - s.y), EmptyPopulationError
     ),
     "without labels": hard("needs labels, and `y` is None", lambda s: s.X, GoalError),
+    "without rows": hard("`datasets['hard']`", lambda s: (s.X[:0], s.y[:0])),
     "of fewer features": hard("`datasets['hard']`: X has 3 features", lambda s: (s.X[:, :3], s.y)),
     "of another name": Refusal(
         "did you mean 'haard'", hard("", None).options,
