@@ -61,18 +61,6 @@ def test_evaluate_calls_the_metric_on_labels_and_columns(columns):
     assert report.goal == f'maximize blackbox("{__name__}:revenue")'
 
 
-def test_weights_are_honoured():
-    y, decided = [0, 1, 1, 0, 1], [0, 1, 0, 1, 1]
-    weight = np.array([1.0, 2.0, 0.0, 3.0, 1.0])
-    report = evaluate(BlackBox(f1_score), y, decided, sample_weight=weight)
-    assert report.objective.value == f1_score(y, decided, sample_weight=weight)
-    assert report.objective.rows == 4
-    plain = BlackBox(lambda y_true, y_pred: len(y_true))
-    zeros = evaluate(plain, y, decided, sample_weight=[1, 1, 0, 1, 1])
-    assert zeros.objective.value == 4.0  # a row of weight zero does not count
-    assert evaluate(plain, y, decided, sample_weight=[2.0] * 5).objective.value == 5.0
-
-
 def test_evaluate_on_scores_and_what_has_no_value():
     assert evaluate(AUC, Y, DECIDED, scores=AMOUNT).objective.value == roc_auc_score(Y, AMOUNT)
     report = evaluate('maximize blackbox("shop:revenue")', [0, 1, 1], [0, 1, 0])

@@ -10,11 +10,12 @@ import zlib
 import numpy as np
 import pytest
 import skops.io
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import coo_array, random_array
 from sklearn.naive_bayes import GaussianNB
 
-from setpoint import ModelFileError, load_model
+from setpoint import ModelFileError, load_model, save_model
 from setpoint.classifiers import skops_io
 from setpoint.errors import InputError
 from thinning import over
@@ -150,6 +151,8 @@ def test_a_header_that_promises_more(shape, write, path):
     write(data, {"descr": "<f8", "fortran_order": False, "shape": shape})
     data.write(bytes(16))
     refused(path, one("a.npy", data.getvalue()), "its header promises an array of .*, 16 bytes fol")
+    long = b"\x93NUMPY\x02\x00" + struct.pack("<I", 1 << 31) + bytes(20)
+    refused(path, one("a.npy", long), "is not an array: its header takes")
 
 
 def sparse(members):
@@ -166,9 +169,14 @@ def test_a_sparse_matrix_is_an_archive_too(path):
     with pytest.warns(UserWarning, match="Duplicate name"):
         twice = sparse([("data.npy", npy(np.arange(3)))] * 2)
     refused(path, twice, "holds 2 members 'data.npy'")
+    matrix = random_array((300, 40), density=0.1, rng=0, format="csr")
+    save_model([matrix, coo_array(matrix), bytearray(b"abc")], path)
+    found = load_model(path, trusted=skops.io.get_untrusted_types(file=path))
+    assert (found[0] != matrix).nnz == 0
 
 
 @given(data=st.data())
+@settings(max_examples=150)
 def test_mutated_files_are_refused_by_name_or_read(data, members, tmp_path_factory):
     """With checksums that fit: the schema's text is changed, not the archive's bytes."""
     path = tmp_path_factory.getbasetemp() / "mutated.skops"

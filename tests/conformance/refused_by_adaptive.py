@@ -60,22 +60,15 @@ REFUSED = {
         "which takes one of ['sigmoid', 'hinge', 'logistic']; 'interpolation' takes any",
         {"surrogates": ["sigmoid", "hinge"], **SHIFTS},
     ),
-    "ranking of shifted scores": Refusal(
-        "which takes one of ['sigmoid', 'hinge', 'logistic']; 'interpolation' takes any",
-        {"surrogates": "prbep", **SHIFTS},
-    ),
     "groups by a column": groups("`surrogate_groups` names the column 'sex'", "sex", GoalError),
     "groups by a value": groups("`surrogate_groups`: no row has g = 'z'", {"g": "z"}, ValueError),
     "kind of groups": groups("names of columns, or dicts from a column to a value, got 7", 7),
-    "no groups": groups("names of columns, or dicts from a column to a value, got []", []),
     "entry of groups": groups(ENTRY + "7", ["g", 7]),
-    "empty entry of groups": groups(ENTRY, [{}]),
     "column of groups": groups(ENTRY, {1: "b"}),
     "validation without labels": sample("`validation` holds no labels", (LATER.X, None)),
     "validation's length": sample(
         "`validation`: `y` has 100 rows, 50 are expected", (LATER.X[:50], LATER.y)
     ),
-    "validation's labels": sample("`y` holds the label 2, which is not", (LATER.X, LATER.y + 1)),
     "validation of one class": sample(
         "`validation` holds no row of the class 1 that counts", WITHOUT_POSITIVES
     ),
@@ -90,7 +83,6 @@ REFUSED = {
         **SHIFTS,
     ),
     "evaluations": Refusal("`evaluations=30` are too", {"limits": SearchLimits(evaluations=30)}),
-    "tol": Refusal("takes seconds, evaluations, got tol=0.1", {"limits": SearchLimits(tol=0.1)}),
     "penalty": Refusal("`penalty` is a number above 0, got 0", {"penalty": 0}),
     "training": Refusal("`training` is FirstModel", {"training": 3}),
 }

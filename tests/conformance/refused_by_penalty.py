@@ -30,12 +30,6 @@ def net(*layers):
     return make
 
 
-def frozen(d):
-    from torch import nn
-
-    return nn.Linear(d, 1).requires_grad_(False)
-
-
 REFUSED = {
     "falls": Refusal(
         "predicted_rate <= 0.1: it falls with accepted positives somewhere",
@@ -68,18 +62,12 @@ REFUSED = {
         "there is no folder", {**PLAIN, "checkpoint": "/nowhere/a.checkpoint"},
         error=CheckpointError,
     ),
-    "a folder": Refusal(
-        "is a folder; a checkpoint is a file", {**PLAIN, "checkpoint": "/"}, error=CheckpointError
-    ),
 }  # fmt: skip
 NETWORKS = {
     "two logits": module(net(("Linear", 4, 2)), "a Tensor of shape (2, 2) of 2 rows"),
-    "one row": module(net(("Linear", 4, 1), ("Flatten", 0), ("Unflatten", 0, (1, 2))),
-                      "shape (1, 2)"),
     "other rows": module(net(("Linear", 5, 1)), "cannot take rows of 4 features"),
     "no parameters": module(net(("Flatten", 0), ("Unflatten", 0, (2, 4)), ("AvgPool1d", 4)),
                             "`module` has no parameters to train"),
-    "frozen": module(frozen, "`module` has no parameters to train"),
     "text": module(lambda d: "mlp", "module returned a str", InputTypeError),
     "two arguments": module(lambda a, b: None, "`module` takes (a, b)", InputTypeError),
     "one row a batch": module(net(("Linear", 4, 1), ("BatchNorm1d", 1)),

@@ -42,16 +42,6 @@ def churn(message, baseline, error=InputError, **options):
     return Refusal(message, options, lambda s: {"baseline": baseline(s)}, error)
 
 
-def on_new(message, error, **arrays):
-    """A data set on which decisions are not to differ from the deployed model by much."""
-    options = {"goal": "minimize error_rate subject to churn.on('new') <= 0.2"}
-
-    def given(s):
-        return {"datasets": {"new": Dataset(s.X, **{k: make(s) for k, make in arrays.items()})}}
-
-    return Refusal(message, options, given, error)
-
-
 class Rule:
     """A deployed model without scores."""
 
@@ -66,11 +56,6 @@ def one_of(name, allowed, value="other"):
 REFUSED = {
     # options
     "C": Refusal("`C` is a number above 0, got 0", {"C": 0}),
-    "C, a boolean": Refusal("`C` is a number above 0, got True", {"C": True}),
-    "C, not a number": Refusal("`C` is a number above 0, got nan", {"C": np.nan}),
-    "min_positives": Refusal(
-        "`min_positives` is 'auto' or a number >= 0, got -1", {"min_positives": -1}
-    ),
     "more than there are": Refusal(
         "`min_positives` is 500, and the rows of X have a weight of 100",
         {**SCALED, "min_positives": 500},
@@ -120,7 +105,6 @@ REFUSED = {
         lambda s: {"baseline": s.old},
     ),
     # data sets
-    "of other labels": hard("`datasets['hard']`: `y`", lambda s: (s.X, s.y + 7)),
     "of one class": hard("recall", lambda s: (s.X, s.y * 0), EmptyPopulationError),
     "of weight zero": hard(
         "hard", lambda s: Dataset(s.X, s.y, sample_weight=1.0 - s.y), EmptyPopulationError
@@ -128,10 +112,6 @@ REFUSED = {
     "without labels": hard("needs labels, and `y` is None", lambda s: s.X, GoalError),
     "without rows": hard("`datasets['hard']`", lambda s: (s.X[:0], s.y[:0])),
     "of fewer features": hard("`datasets['hard']`: X has 3 features", lambda s: (s.X[:, :3], s.y)),
-    "with NaN": hard("`datasets['hard']`: ", lambda s: (np.where(s.X > 2, np.nan, s.X), s.y)),
-    "negative weights": hard(
-        "`datasets['hard']`: `sample_weight` has", lambda s: Dataset(s.X, s.y, sample_weight=-s.y)
-    ),
     "of another name": Refusal(
         "did you mean 'haard'", hard("", None).options,
         lambda s: {"datasets": {"haard": (s.X, s.y)}}, GoalError,
@@ -139,19 +119,15 @@ REFUSED = {
     "names beside none": framed("the data set has column names and X has none", "abcd", ""),
     "none beside names": framed("X has column names and the data set has none", ""),
     "a column less": framed("`datasets['hard']` has no column 'd', which X has", "abc"),
-    "another column": framed("`datasets['hard']` has no column 'd', which X has", "abce"),
     "a column more": framed(
         "`datasets['hard']` has the column 'e', which X has not", "abcde"
     ),
     # deployed models
-    "not compared": on_new(
-        "`datasets['new']`: the goal refers to the deployed model", GoalError
+    "not compared": Refusal(
+        "`datasets['new']`: the goal refers to the deployed model",
+        {"goal": "minimize error_rate subject to churn.on('new') <= 0.2"},
+        lambda s: {"datasets": {"new": Dataset(s.X)}}, GoalError,
     ),
-    "not compared in full": on_new(
-        "`datasets['new']`: `baseline` has {less} rows, {n} are expected", InputError,
-        baseline=lambda s: s.old[1:],
-    ),
-    "two columns": churn("baseline", lambda s: np.column_stack([s.old, s.old])),
     "text": churn("old", lambda s: "old", (InputError, GoalError)),
     "of words": churn("baseline gives <U",
                       lambda s: Deployed(np.array(["a", "b"])[s.old], threshold=0.5)),

@@ -1,10 +1,9 @@
 """Room for so many rows: what holds of ``decide_batch`` in every classifier."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from conformance.cases import ALL, LATER, fitted, new, rows_of
+from conformance.cases import ALL, LATER, fitted
 from setpoint.errors import InputError
 
 N = 100
@@ -47,14 +46,6 @@ def test_of_rows_that_are_the_same_the_first_stay(name):
     model = fitted(name)
     X = np.repeat(LATER.X[accepted_by(model)][:1], 9, axis=0)
     np.testing.assert_array_equal(model.decide_batch(X, 4) == 1, np.arange(9) < 4)
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_forms_of_rows_agree(name):
-    model, s = fitted(name), rows_of(name)
-    by_frame = new(name).fit(pd.DataFrame(s.X, columns=list("abcd")), s.y)
-    frame = pd.DataFrame(LATER.X, columns=list("abcd"))
-    np.testing.assert_array_equal(by_frame.decide_batch(frame, 5), model.decide_batch(LATER.X, 5))
 
 
 @pytest.mark.parametrize("name", ALL)

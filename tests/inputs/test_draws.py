@@ -99,13 +99,6 @@ def test_any_layout(rows, data):
 # -------------------------------------------------------------------------------- agreement
 
 
-@over("form", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
-def test_dense_equals_sparse(form):
-    X = numbers(n=40)
-    for make in (sparse.coo_array, sparse.coo_matrix):
-        same(row_draws(make(X).asformat(form), key=2), row_draws(X, key=2))
-
-
 def test_sparse_by_another_route_and_the_argument_is_left_alone():
     u = row_draws([[0.0, 3.0], [0.0, 0.0], [1.0, 0.0]], key=2)
     stored_zero = sparse.csr_array(([3.0, -0.0, 1.0], ([0, 1, 2], [1, 0, 0])), shape=(3, 2))
