@@ -213,20 +213,6 @@ def test_no_problem_makes_negative_progress_from_weights_that_meet_the_rows(name
     assert solved.converged
 
 
-@over("name", ["", *GOALS])
-def test_it_ends_near_the_augmented_lagrangian(name):
-    problem = problem_of(name) if name else oracle.problem_of("minimize error_rate", ROWS)
-    start = np.zeros(X.shape[1] + 1)
-    values = []
-    for search in (MajorizeMinimize, AugmentedLagrangian):
-        solved = search(problem, start).solved()
-        best = solved.best
-        assert best.excess <= 1e-3
-        assert name or solved.converged
-        values.append(best.loss + 0.5 * problem.lam * best.w @ best.w)
-    np.testing.assert_allclose(*values, rtol=0.02)
-
-
 @over("intercept", [0.4, 3.0])
 def test_a_start_that_misses_the_rows_is_led_to_them(intercept):
     """From the second, which accepts everybody for sure, no small step changes anything."""
