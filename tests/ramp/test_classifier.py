@@ -223,7 +223,6 @@ def test_infeasible_goals_name_what_pulls(randomized):
     assert report.status == "nearest"
     assert not report.satisfied
     assert set(report.search.blame) == set(hopeless.value.blame)
-    assert sum(report.search.blame.values()) == pytest.approx(1.0)
     violation = max(-c.slack for c in report.constraints)
     assert violation == pytest.approx(hopeless.value.violation, abs=1e-9)
 
@@ -308,7 +307,7 @@ def test_time_is_up(monkeypatch, passes):
 
 
 def test_interrupted(monkeypatch):
-    calls, plain = itertools.count(), problem._scores
+    calls, plain = itertools.count(200), problem._scores
     goal = "minimize error_rate subject to predicted_rate.difference(g) <= 0.01 and recall >= 0.8"
 
     def interrupted(X, w):
@@ -318,6 +317,9 @@ def test_interrupted(monkeypatch):
 
     monkeypatch.setattr(lagrangian, "_COMPLEMENTARY", -1.0)  # it goes on for all rounds
     monkeypatch.setattr(problem, "_scores", interrupted)
+    with pytest.raises(KeyboardInterrupt):  # before there is anything
+        ramp(goal).fit(S.X, S.y, sensitive_features={"g": S.g})
+    calls = itertools.count()
     with pytest.warns(StoppedWarning, match="^interrupted: the best found so far is kept$"):
         clf = ramp(goal).fit(S.X, S.y, sensitive_features={"g": S.g})
     assert clf.goal_report_.satisfied

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from ramp.samples import ramp, sample
-from setpoint import Dataset, Deployed, load_model, save_model
+from setpoint import Deployed, load_model, save_model
 from setpoint.ramp.solvers.augmented_lagrangian import AugmentedLagrangian
 from thinning import over
 
@@ -89,23 +89,6 @@ def test_scores_of_the_deployed_model_point_to_the_positive_class(labels):
     clf = mild(y=y, pos_label=labels[1], baseline=LogisticRegression().fit(S.X, y))
     assert np.corrcoef(clf.score_feature_.values(S.X), S.y)[0, 1] > 0.5
     assert clf.goal_report_.constraints[0].value <= 0.05
-
-
-def test_baselines_of_data_sets():
-    goal, old = "minimize error_rate subject to churn.on('new') <= 0.05", DEPLOYED.predict(NEW.X)
-    by_array, *others = (
-        ramp(goal).fit(S.X, S.y, datasets={"new": Dataset(NEW.X, baseline=baseline)})
-        for baseline in (old, DEPLOYED)
-    )
-    assert np.mean(by_array.predict(NEW.X) != old) <= 0.05
-    everywhere = ramp(goal, baseline=FrozenEstimator(DEPLOYED), baseline_score_feature=False)
-    column, frame = ramp(goal, baseline="old"), S.frame.assign(old=0)
-    others += [
-        everywhere.fit(S.X, S.y, datasets={"new": NEW.X}),
-        column.fit(frame, S.y, datasets={"new": NEW.frame.assign(old=old)}),
-    ]
-    for clf in others:
-        np.testing.assert_allclose(clf.coef_, by_array.coef_, rtol=1e-6)
 
 
 @over("score", [False, True])
