@@ -137,6 +137,7 @@ RATES = {
     "predicted_rate.on('fresh')": lambda D: D["fresh"].sp(),
     "predicted_rate.on(g='a')": lambda D: D[None].sp(group="a"),
     "predicted_rate.on(g='b')": lambda D: D[None].sp(group="b"),
+    "predicted_rate.on('fresh', g='a')": lambda D: D["fresh"].sp(group="a"),
     "tp": lambda D: D[None].count(True, true=1),
     "fp": lambda D: D[None].count(True, true=0),
     "tn": lambda D: D[None].count(False, true=0),

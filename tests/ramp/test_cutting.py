@@ -147,19 +147,6 @@ def test_problem_3_is_solved_as_by_an_interior_point(name, chooser):
     )
 
 
-@over("name", ["fairness", "recall", "two rows"])
-def test_the_mixture_meets_rows_that_svms_alone_miss(name):
-    problem = problem_of(name)
-    start = good_start(name)
-    majorizer = Majorizer(problem, linear_scores(X, start))
-    found = cutting_planes(majorizer, SVM(X, problem.lam), [start], eps=1e-3)
-    mixed = majorizer.values(linear_scores(X, found.w))[1].max()
-    # What the paper returns is the SVM at the multipliers found, however exactly it is solved.
-    alone = SVM(X, problem.lam).solve(*majorizer.costs(found.v), eps=1e-9).w
-    assert mixed <= 1e-9
-    assert majorizer.values(linear_scores(X, alone))[1].max() > 1e-3
-
-
 # ---------------------------------------------------------------------- the model of the dual
 def test_the_centre_is_that_of_a_triangle_and_of_a_box():
     triangle = Hypograph(1, 10.0)

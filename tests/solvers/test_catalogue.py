@@ -8,7 +8,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
-from sklearn.utils import get_tags
 
 import setpoint
 from setpoint import (
@@ -92,13 +91,6 @@ def test_a_solver_takes_its_limits_and_no_others(name, limit, given):
     said = rf"^`limits`: `solver='{name}'` takes {', '.join(value.limits)}, got {limit}="
     with pytest.raises(ValueError, match=said):
         value.limited(limits)
-
-
-def test_a_name_and_a_value_are_the_same_to_scikit_learn():
-    for solver in ("post-shift", SOLVERS["post-shift"](smooth=7)):
-        tags = get_tags(classifier("post-shift").set_params(solver=solver))
-        assert not tags.classifier_tags.multi_class
-    assert get_tags(classifier("auto")).classifier_tags.multi_class
 
 
 @over(

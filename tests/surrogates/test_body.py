@@ -18,7 +18,7 @@ nn = torch.nn
 D = 4
 
 
-def rows(n=500, seed=0):
+def rows(n=300, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, D))
     return X, (X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0.2).astype(np.int64)
