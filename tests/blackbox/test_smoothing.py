@@ -187,8 +187,8 @@ def test_smoothing_helps_on_new_rows(metric):
     rng = np.random.default_rng(7)
     gains = []
     for shift in (0.0, -2.0):
-        new, y_new = logistic(rng, 10_000, shift)
-        for _ in range(50):
+        new, y_new = logistic(rng, 20_000, shift)
+        for _ in range(75):
             scores, y = logistic(rng, 300, shift)
             rules = [
                 smoothed_threshold(metric(y), scores, smooth=s).thresholds[0]

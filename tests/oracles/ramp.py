@@ -137,6 +137,7 @@ RATES = {
     "predicted_rate.on('fresh')": lambda D: D["fresh"].sp(),
     "predicted_rate.on(g='a')": lambda D: D[None].sp(group="a"),
     "predicted_rate.on(g='b')": lambda D: D[None].sp(group="b"),
+    "predicted_rate.on('fresh', g='a')": lambda D: D["fresh"].sp(group="a"),
     "tp": lambda D: D[None].count(True, true=1),
     "fp": lambda D: D[None].count(True, true=0),
     "tn": lambda D: D[None].count(False, true=0),
@@ -210,12 +211,6 @@ def win_loss_row(D, k):
     return (paid - D.n(true=1, deployed=0) - D.n(true=0, deployed=1)) / D.n()
 
 
-def wins_row(D, k):
-    kept = D.n(true=1, deployed=0) * D.sn(true=1, deployed=0)
-    kept += D.n(true=0, deployed=1) * D.sp(true=0, deployed=1)
-    return k + (kept - D.n(true=1, deployed=0) - D.n(true=0, deployed=1)) / D.n()
-
-
 def ratio_row(D, a, b, k, **more):
     """The rate of a is at least k times that of b."""
     return k * D.sp(group=b, **more) + D.sn(group=a, **more) - 1
@@ -269,7 +264,6 @@ ROWS = {
     "error_rate <= 0.5": (lambda D: [error_row(D[None], 0.5)], None),
     "tp >= 0.2": (lambda D: [recall_row(D[None], 0.2 * D[None].n() / D[None].n(true=1))], None),
     "churn.on('fresh') <= 0.4": (lambda D: [churn_row(D["fresh"], 0.4)], None),
-    "wins >= 0.1": (lambda D: [wins_row(D[None], 0.1)], None),
     "losses <= 0.2": (lambda D: [losses(D[None]) - 0.2], None),
     "predicted_rate.on(g='a') >= 0.8 * predicted_rate.on(g='b')": (
         lambda D: [ratio_row(D[None], "a", "b", 0.8)], None,

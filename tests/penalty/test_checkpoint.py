@@ -96,10 +96,10 @@ def test_goes_on_with_the_same_bits(case, share, path):
     file, n = {"checkpoint": path, "checkpoint_every": 0}, 1 + round(share * (n_steps - 2))
     with pytest.raises(SystemExit):
         trained(case, n, **file)
-    if case == "network":  # is stopped again and again
+    if case == "network" and share < 0.9:  # is stopped again and again
         for _ in range(3):
             with suppress(SystemExit):
-                trained(case, 9, **file)
+                trained(case, 2, **file)
     torch.rand(5)  # the state of the user's generator does not matter
     again, rest = trained(case, **file)
     assert again == outcome

@@ -81,7 +81,8 @@ def test_cross_entropy_is_logistic_regression(balanced, form):
 
 
 # ---------------------------------------------------------------------- the polish
-@over("seed", [1, 2, 5], every=3)
+@pytest.mark.long
+@over("seed", [1, 2, 5])
 def test_the_polish_finds_what_no_loss_leads_to(seed):
     # A corner holds positives alone; most of the others lie in other directions.
     rng = np.random.default_rng(seed)

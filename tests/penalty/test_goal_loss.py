@@ -289,7 +289,6 @@ def test_on_a_gpu():
     "options,error,message",
     [
         ({"solver": "portfolio"}, InputError, "`solver` is one of 'profiled', 'lagrangian'"),
-        ({"memory": 1}, InputError, "`memory` is 'auto' or a whole number of at least 2, got 1"),
         ({"steps": True}, InputError, "`steps` is None or a whole number of at least 1, got True"),
         ({"min_positives": "some"}, InputError, "`min_positives` is 'auto' or a finite number"),
         ({"positives": 3}, InputError, "positives and negatives are given together"),

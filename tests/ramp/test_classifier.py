@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
@@ -18,11 +19,13 @@ from setpoint import (
     Dataset,
     FewRowsWarning,
     Goal,
+    GoalError,
     InfeasibleError,
     SearchLimits,
     StoppedWarning,
     frontier,
 )
+from setpoint.classifiers import open_fit
 from setpoint.errors import InputError
 from setpoint.ramp import problem
 from setpoint.ramp.solvers import augmented_lagrangian as lagrangian
@@ -188,19 +191,6 @@ def test_few_rows_behind_a_bound_are_warned_of():
 
 
 # ---------------------------------------------------------------------- weights and labels
-@over("pos", [0, 1])
-def test_draws_of_either_positive_class(pos):
-    y = np.array(["no", "yes"])[S.y if pos else 1 - S.y]
-    clf = ramp(randomized=True, pos_label=["no", "yes"][pos]).fit(S.X, y)
-    twin = ramp(randomized=True).fit(S.X, S.y)
-    share = clf.decision_distribution(S.X)
-    np.testing.assert_allclose(share.sum(axis=1), 1.0)
-    np.testing.assert_allclose(share[:, pos], twin.decision_distribution(S.X)[:, 1], atol=1e-12)
-    above = clf.decision_function(S.X)
-    np.testing.assert_allclose(share[:, 1], np.clip(0.5 + above, 0.0, 1.0), atol=1e-12)
-    assert np.array_equal(clf.predict(S.X) == clf.positive_, twin.predict(S.X) == 1)
-
-
 # ---------------------------------------------------------------------- features
 def test_sparse_rows_are_dense_ones():
     form = sparse.csr_array
@@ -233,7 +223,6 @@ def test_infeasible_goals_name_what_pulls(randomized):
     assert report.status == "nearest"
     assert not report.satisfied
     assert set(report.search.blame) == set(hopeless.value.blame)
-    assert sum(report.search.blame.values()) == pytest.approx(1.0)
     violation = max(-c.slack for c in report.constraints)
     assert violation == pytest.approx(hopeless.value.violation, abs=1e-9)
 
@@ -300,9 +289,9 @@ def test_all_negative_is_never_silent():
     assert not clf.predict(NOISE).any()
 
 
-@pytest.mark.parametrize("passes", [0, 45])
+@over("passes", [0, 45])
 def test_time_is_up(monkeypatch, passes):
-    whole, ticks = ramp(COVERAGE).fit(S.X, S.y), itertools.count(0.0, 1.0)
+    ticks = itertools.count(0.0, 1.0)
     clock = SimpleNamespace(perf_counter=lambda: next(ticks))
     monkeypatch.setattr("setpoint.search.limits.time", clock)
     limit = passes + 0.5
@@ -311,7 +300,6 @@ def test_time_is_up(monkeypatch, passes):
     assert any(f"stopped after {limit} seconds" in w for w in clf.goal_report_.warnings)
     assert clf.goal_report_.satisfied
     assert (len(clf.trace_) > 1) == (passes > 0)  # the start is recorded where nothing else is
-    assert len(clf.trace_) < len(whole.trace_)
     strict = ramp("minimize error_rate subject to predicted_rate <= 0.05", randomized=True)
     words = r"^Stopped after 0.5 seconds: no linear model .*predicted_rate <= 0.05"
     with pytest.warns(StoppedWarning), pytest.raises(InfeasibleError, match=words):
@@ -319,7 +307,7 @@ def test_time_is_up(monkeypatch, passes):
 
 
 def test_interrupted(monkeypatch):
-    calls, plain = itertools.count(), problem._scores
+    calls, plain = itertools.count(200), problem._scores
     goal = "minimize error_rate subject to predicted_rate.difference(g) <= 0.01 and recall >= 0.8"
 
     def interrupted(X, w):
@@ -329,6 +317,9 @@ def test_interrupted(monkeypatch):
 
     monkeypatch.setattr(lagrangian, "_COMPLEMENTARY", -1.0)  # it goes on for all rounds
     monkeypatch.setattr(problem, "_scores", interrupted)
+    with pytest.raises(KeyboardInterrupt):  # before there is anything
+        ramp(goal).fit(S.X, S.y, sensitive_features={"g": S.g})
+    calls = itertools.count()
     with pytest.warns(StoppedWarning, match="^interrupted: the best found so far is kept$"):
         clf = ramp(goal).fit(S.X, S.y, sensitive_features={"g": S.g})
     assert clf.goal_report_.satisfied
@@ -356,3 +347,44 @@ def test_a_search_is_no_worse_than_its_start():
     found = ramp(goal).fit(X, y).goal_report_
     assert found.objective.value <= start.objective.value
     assert found.constraints[0].value > 0.04
+
+
+# ---------------------------------------------------------------------- a promise on new rows
+T = sample(2_400)
+CAP = "minimize error_rate subject to predicted_rate.difference(g) <= 0.2"
+RECALL = "maximize precision subject to recall >= 0.6"
+
+
+def test_a_model_of_cutting_planes_is_certified():
+    columns = {"sensitive_features": {"g": T.g}}
+    clf = ramp(CAP, solver="cutting-plane", confidence=0.9).fit(T.X, T.y, **columns)
+    report = clf.goal_report_
+    assert report.guarantee.state == "certified"
+    assert report.guarantee.rows == report.counts.n_rows == 720
+    new = sample(20_000, seed=1)
+    assert clf.evaluate(new.X, new.y, sensitive_features={"g": new.g}).satisfied
+    assert clf.multipliers_
+
+
+@over("draw", ["row", "random"])
+def test_a_rule_that_draws_is_certified_as_it_draws(draw):
+    clf = ramp(RECALL, randomized=True, draw=draw, confidence=0.9).fit(T.X, T.y)
+    found = clf.goal_report_.guarantee
+    assert found.state == "certified"
+    # By the row it is a function of the row: whole numbers are counted, and the test is exact.
+    assert found.is_exact == (draw == "row")
+    if draw == "row":
+        rows = open_fit(clone(clf), T.X, T.y).certifying.given[None]
+        decided = clf.predict(rows.X)
+        assert found.constraints[0].value == np.mean(decided[np.asarray(rows.y) == 1])
+
+
+def test_further_data_sets_certify_too():
+    goal = "minimize error_rate subject to predicted_rate.on('more') <= 0.6"
+    more = sample(600, seed=5)
+    clf = ramp(goal, confidence=0.9).fit(T.X, T.y, datasets={"more": more.X})
+    assert clf.goal_report_.guarantee.state == "certified"
+    assert clf.evidence_.n_rows == 1_680 + 420
+    certify_on = {"more": sample(300, seed=7).X}
+    with pytest.raises((GoalError, ValueError), match="missing"):
+        ramp(goal, confidence=0.9).fit(T.X, T.y, datasets={"more": more.X}, certify_on=certify_on)

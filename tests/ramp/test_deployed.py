@@ -8,9 +8,10 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 
 from ramp.samples import ramp, sample
-from setpoint import Dataset, Deployed, load_model, save_model
+from setpoint import Deployed, load_model, save_model
 from setpoint.ramp.solvers.augmented_lagrangian import AugmentedLagrangian
 from thinning import over
 
@@ -73,48 +74,21 @@ def test_the_deployed_score_is_a_feature():
     assert found == pytest.approx(by_hand, abs=1e-12)
 
 
-class Sure(LogisticRegression):
-    """A deployed model with probabilities alone."""
-
-    decision_function = property(doc="not there")
-
-    def predict(self, X):
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
-
-    def predict_proba(self, X):
-        return np.column_stack([1 - (p := (X[:, 0] > 0) * 0.8 + 0.1), p])
-
-
 def test_a_model_with_probabilities_gives_their_logit():
-    z = mild(baseline=Sure().fit(S.X, S.y)).score_feature_.values(S.X)
-    logit = np.log(9.0) * np.sign(S.X[:, 0])
-    np.testing.assert_allclose(z, (logit - logit.mean()) / logit.std(), atol=1e-9)
+    model = GaussianNB().fit(S.X, S.y)
+    p = model.predict_proba(S.X)[:, 1]
+    logit = np.log(p / (1 - p))
+    z = mild(baseline=model).score_feature_.values(S.X)
+    np.testing.assert_allclose(z, (logit - logit.mean()) / logit.std(), atol=1e-6)
 
 
-@over("labels", [("no", "yes"), ("yes", "no")], every=1)
+@over("labels", [("no", "yes"), ("yes", "no")])
 def test_scores_of_the_deployed_model_point_to_the_positive_class(labels):
     """Whichever class comes first in the alphabet."""
     y = np.array(labels)[S.y]
     clf = mild(y=y, pos_label=labels[1], baseline=LogisticRegression().fit(S.X, y))
     assert np.corrcoef(clf.score_feature_.values(S.X), S.y)[0, 1] > 0.5
     assert clf.goal_report_.constraints[0].value <= 0.05
-
-
-def test_baselines_of_data_sets():
-    goal, old = "minimize error_rate subject to churn.on('new') <= 0.05", DEPLOYED.predict(NEW.X)
-    by_array, *others = (
-        ramp(goal).fit(S.X, S.y, datasets={"new": Dataset(NEW.X, baseline=baseline)})
-        for baseline in (old, DEPLOYED)
-    )
-    assert np.mean(by_array.predict(NEW.X) != old) <= 0.05
-    everywhere = ramp(goal, baseline=FrozenEstimator(DEPLOYED), baseline_score_feature=False)
-    column, frame = ramp(goal, baseline="old"), S.frame.assign(old=0)
-    others += [
-        everywhere.fit(S.X, S.y, datasets={"new": NEW.X}),
-        column.fit(frame, S.y, datasets={"new": NEW.frame.assign(old=old)}),
-    ]
-    for clf in others:
-        np.testing.assert_allclose(clf.coef_, by_array.coef_, rtol=1e-6)
 
 
 @over("score", [False, True])
@@ -159,7 +133,6 @@ def test_copies_have_the_deployed_model(baseline, tmp_path_factory):
     save_model(clf, path)
     for copy in (pickle.loads(pickle.dumps(clf)), load_model(path)):
         assert np.array_equal(copy.decision_function(X), clf.decision_function(X))
-        assert copy.goal_report_ == clf.goal_report_
         found = copy.evaluate(X, S.y, **({} if column else {"baseline": baseline}))
         value = clf.goal_report_.objective.value
         assert found.objective.value == pytest.approx(value, abs=1e-12)

@@ -104,23 +104,19 @@ def test_rows_are_the_written_ones(text, seed):
     "objective,floored",
     [
         ("maximize precision", lambda D: D[None].n() * D[None].sp()),
-        ("maximize precision.on('hard')", lambda D: D["hard"].n() * D["hard"].sp()),
         ("maximize negative_predictive_value", lambda D: D[None].n() * D[None].sn()),
         ("maximize win_change_ratio", lambda D: D[None].n() * churn(D[None])),
-        ("maximize recall + 0.5 * precision", lambda D: D[None].n() * D[None].sp()),
         ("maximize f1", None),
-        ("minimize error_rate", None),
     ],
 )
 def test_quotients_to_be_optimised_have_floors_too(objective, floored):
     """Of nobody they count 0, and next to it they may be the best."""
     sets, all_decided = decided(0)
-    program = problem_of(objective, sets).program
+    problem = problem_of(objective, sets)
     for least in (0.0, 9.0):
-        rows = rows_of(program, least)
+        rows = rows_of(problem.program, least)
         assert len(rows) == (floored is not None)
         for row in rows:
-            problem = problem_of(objective, sets)
             scale = np.append(np.full(3, sets[None].X[0, 0] / problem.X[0, 0]), 1.0)
             held = 0
             for w, drawn, D in all_decided:

@@ -18,7 +18,7 @@ nn = torch.nn
 D = 4
 
 
-def rows(n=500, seed=0):
+def rows(n=300, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, D))
     return X, (X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0.2).astype(np.int64)
@@ -72,11 +72,7 @@ def last(d):
     return nn.Linear(d, 1)
 
 
-def coarse(d):
-    return wide(d).bfloat16()
-
-
-GOOD = ["mlp", noisy, lazy, Gated, twice, coarse]
+GOOD = ["mlp", noisy, lazy, Gated, twice]
 
 
 @pytest.fixture
@@ -100,7 +96,7 @@ def test_features_and_head_are_the_module_and_so_are_copies(module):
     with torch.no_grad():
         kind = next(network.parameters()).dtype
         out = network(torch.from_numpy(X).to(kind)).reshape(-1).double().numpy()
-    np.testing.assert_allclose(scores(body), out, rtol=0, atol=0.05 if module is coarse else 1e-5)
+    np.testing.assert_allclose(scores(body), out, rtol=0, atol=1e-5)
     matrix = body.matrix(X)
     np.testing.assert_allclose(matrix.scores(body.head), scores(body))
     assert isinstance(matrix, Matrix)

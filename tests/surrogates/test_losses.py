@@ -106,7 +106,6 @@ def test_rankings(kind, f, w):
 def test_what_is_refused():
     for answer, message in (
         (None, r"returns \(value, gradient\), got a NoneType"),
-        (1.0, r"returns \(value, gradient\), got a float"),
         ((1.0, np.zeros(3)), r"given 10 scores and returned a gradient of shape \(3,\)"),
         ((float("nan"), np.zeros(N)), "returned nan"),
         ((1.0, np.full(N, np.nan)), "gradient with NaN"),

@@ -46,9 +46,6 @@ def test_the_error_is_that_of_the_textbook(goal):
     assert values.shape == (300, 2)
     np.testing.assert_allclose(values.mean(axis=0), measured(goal)(PAIR), atol=0.005)
     assert error == np.std(values[:, 0] - values[:, 1], ddof=1)
-    weighted = measured("accuracy", sample_weight=RNG.integers(1, 4, N).astype(float))
-    _, values = error_of(weighted)
-    np.testing.assert_allclose(values.mean(axis=0), weighted(PAIR), atol=0.01)
     # Both models are judged on the same rows.
     error, values = error_of(measured(goal), PAIR[[0, 0]], 20)
     assert error == 0.0

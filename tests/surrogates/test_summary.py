@@ -30,13 +30,11 @@ def closed():
     ("summary", "changes", "line"),
     [
         (LOSS, {}, "better by 0.0240 with"),
-        (LOSS, {"greater_is_better": True}, "worse by 0.0240 with"),
         (LOSS, {"best_value": LOSS.baseline_value}, "0.4500, no better."),
         (GAIN, {"error": None}, "better by 0.0240."),
         (GAIN, {"error": float("inf")}, "by 0.0240 with an unknown standard error."),
         (GAIN, {"evaluations": 1, "budget": None}, "evaluated 1 time."),
         (GAIN, {"search": "weights"}, "The search tried weights of 6 surrogates; best start: log"),
-        (GAIN, {"why": ""}, "what was returned."),
         (NO, {}, "Not accepted: the baseline is what was returned. The gain may be chance."),
     ],
 )
