@@ -53,7 +53,7 @@ def posteriors(n_rows=300, seed=0):
 # ----------------------------------------------------------------------------- solve
 @over("goal, evidence", product(GOALS, ["soft", "label", "auto"]), every=4)
 def test_order_copies_and_zero_weights_do_not_matter(goal, evidence):
-    eta, y, rng = posteriors(50)
+    eta, y, rng = posteriors(70)
     kept = rng.integers(0, 3, len(y))
     twice = np.repeat(np.arange(len(y)), kept)
     by_weight = solve(goal, eta, y, sample_weight=kept.astype(float), evidence=evidence)
