@@ -164,7 +164,6 @@ def test_each_classifier_scores_once(goal):
     assert CountingCalls.calls == len(given)
 
 
-# -- the verdict -------------------------------------------------------------------------
 @over(
     ("today", "candidate", "verdict"),
     [
@@ -194,7 +193,6 @@ def test_which_is_better(today, candidate, verdict):
     assert compare(goal, given, None, at < 400, frontier=False).verdict == verdict
 
 
-# -- frontiers ---------------------------------------------------------------------------
 def test_a_frontier_is_that_of_the_models_own_scores():
     assert list(found().frontiers) == ["today", "new", "ridge"]
     assert found().frontiers["new"] == frontier(models()["new"], GOAL, vary=0, X=X, y=Y)
@@ -243,7 +241,6 @@ def test_more_classes():
     assert "score_new" not in found.changed
 
 
-# -- the deployed model of the goal, several models, notes ----------------------------------
 def test_the_deployed_model_is_the_first_one_unless_another_is_given():
     goal, ridge = "maximize recall subject to churn <= 0.5", decisions()["ridge"]
     own = compare(goal, decisions(), None, Y)

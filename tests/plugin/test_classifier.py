@@ -46,9 +46,6 @@ def agree(one, two, rows=X):
     np.testing.assert_array_equal(one.decision_distribution(rows), two.decision_distribution(rows))
 
 
-# --- The rule is that of scores of rows that no model saw
-
-
 def quarter(seed):
     return StratifiedShuffleSplit(1, test_size=0.25, random_state=seed)
 
@@ -110,9 +107,6 @@ def test_a_share_is_drawn_by_the_random_state():
     assert len({plug(cv=0.3, random_state=state).fit(X, Y).rule_ for state in states}) > 1
 
 
-# --- Draws
-
-
 def test_what_draws_go_by():
     frame, y = table()
     scaled = make_column_transformer((StandardScaler(), ["score"]))
@@ -142,9 +136,6 @@ def test_a_mixture_is_evaluated_in_expectation():
     p, report = drawn.decision_distribution(X)[:, 1], drawn.evaluate(X, Y)
     assert report.objective.value == pytest.approx(p[Y == 1].mean(), abs=1e-12)
     assert report.constraints[0].value == pytest.approx(p[Y == 1].sum() / p.sum(), abs=1e-12)
-
-
-# --- The model inside
 
 
 def test_methods_of_the_inner_model_pass_through():
@@ -181,9 +172,6 @@ def test_the_rule_in_the_place_of_posteriors():
     np.testing.assert_array_equal(found, np.column_stack([one.predict(X) for one in alone]))
     one = rule.fit(X, Y)
     np.testing.assert_array_equal(one.predict_proba(X), one.decision_distribution(X))
-
-
-# --- Weights, and metadata routing
 
 
 @over("frozen", [True, False])

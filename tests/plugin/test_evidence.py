@@ -122,8 +122,6 @@ def test_what_ended_early_returns_the_best_rule_known():
         solve("maximize accuracy subject to recall.min() >= 0.999", P, y, **own)
 
 
-# --- Tied posteriors: a rule decides the rows given as the report counted them
-
 EVEN = "maximize balanced_accuracy subject to recall.difference() <= 0.1"
 
 
@@ -159,9 +157,6 @@ def test_tied_posteriors_in_single_precision(seed, parts):
     decided = found.rule.distribution(P)
     assert decided[np.arange(12), y].mean() == pytest.approx(found.report.objective.value)
     assert not any("renormalised" in note for note in found.report.warnings)
-
-
-# --- The largest smallest recall, against a linear program of all decisions
 
 
 def largest_smallest_recall(P, weight):

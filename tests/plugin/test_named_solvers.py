@@ -107,7 +107,7 @@ def test_the_optimum_is_reached(solver, goal, n, loss, options):
     assert found.status == "feasible" or solver is not bisection
 
 
-@over("solver, goal, n, loss, calls", CERTIFIED, every=3)
+@over("solver, goal, n, loss, calls", CERTIFIED, every=4)
 def test_the_optimum_is_certified(solver, goal, n, loss, calls):
     found, space = check(solver, goal, n, loss)
     assert found.status == "optimal"
@@ -115,9 +115,6 @@ def test_the_optimum_is_certified(solver, goal, n, loss, calls):
     assert space.limits.calls <= calls
     if solver is frank_wolfe:
         assert found.method == "Frank-Wolfe with line search, recombined"
-
-
-# --- The end: rules that were gathered, and limits
 
 
 @over("whole", [True, False])
@@ -210,9 +207,6 @@ def test_stopped_before_the_first_call_or_by_ctrl_c(monkeypatch):
 def test_shapes_that_a_solver_does_not_take(solver, goal, says):
     with pytest.raises(ShapeError, match=says):
         ALGORITHMS[solver](*space_of(goal))
-
-
-# --- The parts, against their definitions
 
 
 @over("n", [1, 2, 5])

@@ -79,8 +79,6 @@ def test_the_gap_covers_all_subsets(seed):
     assert best <= gains @ d + found.certificate.gap + TOL * (1.0 + abs(best))
 
 
-# --- In a classifier
-
 GOAL = "maximize profit(tp=amount - 5, fp=-5) subject to predicted_rate <= 0.1"
 N = 1200
 RNG = np.random.default_rng(0)
