@@ -8,7 +8,6 @@ from sklearn.compose import make_column_transformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
-    GroupKFold,
     RepeatedStratifiedKFold,
     StratifiedKFold,
     StratifiedShuffleSplit,
@@ -193,12 +192,6 @@ class TestRouting:
             np.testing.assert_array_equal(model.estimator_.coef_, plain.coef_)
             unweighted = plug(FLOOR, inner).fit(X, Y).goal_report_.objective.value
             assert model.goal_report_.objective.value != unweighted
-
-    def test_groups_are_passed_to_the_splitter(self):
-        groups = np.arange(400) % 7
-        folds = list(GroupKFold(3).split(X, Y, groups))
-        by_groups = plug(cv=GroupKFold(3)).fit(X, Y, groups=groups)
-        assert by_groups.rule_ == plug(cv=folds).fit(X, Y).rule_
 
     def test_everything_reaches_the_end_of_a_pipeline_in_cross_validation(self):
         goal = "maximize accuracy subject to recall.difference(g) <= 0.5 and churn <= 0.6"

@@ -116,17 +116,6 @@ def test_a_slot_without_some_group():
     assert soft.marginals.weights.sum() == pytest.approx(6.0)
 
 
-def test_scores_are_spread_over_all_combinations():
-    X, labels, _, joint = grouped(kept=lambda g, y: ~((g == 1) & (y == 2)))
-    assert joint.present == (0, 1, 2, 3, 4)
-    model = GaussianNB().fit(X, labels)
-    scores = joint(model, X)
-    np.testing.assert_allclose(scores[:, :5], model.predict_proba(X))
-    assert (scores[:, 5] == 0.0).all()
-    marginal = joint.marginal(scores)
-    np.testing.assert_allclose(marginal, scores[:, :3] + scores[:, 3:])
-
-
 class Says:
     """A model with given posteriors."""
 

@@ -50,7 +50,7 @@ def posteriors(n_rows=300, seed=0):
     return np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True), CLASSES[true], rng
 
 
-@over("goal, evidence", product(GOALS, ["soft", "label", "auto"]), every=5)
+@over("goal, evidence", product(GOALS, ["soft", "label", "auto"]), every=7)
 def test_order_copies_and_zero_weights_do_not_matter(goal, evidence):
     eta, y, rng = posteriors(70)
     kept = rng.integers(0, 3, len(y))
