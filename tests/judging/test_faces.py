@@ -89,7 +89,6 @@ def test_page_is_whole_and_quotes_names(tmp_path):
     assert "Rows that change" not in path.read_text(encoding="utf-8")
 
 
-# -- refused before any work, and named -------------------------------------------------
 X, L = make_classification(300, weights=[0.7], random_state=0)
 WORDS = np.where(L == 1, "yes", "no")
 A = LogisticRegression().fit(X, L)

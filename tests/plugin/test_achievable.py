@@ -104,7 +104,7 @@ def check_sum(case, mixed):
         assert mixed.bound >= values.max() - 1e-9
 
 
-@over(("seed", "known", "shape", "twist"), CASES, every=5)
+@over(("seed", "known", "shape", "twist"), CASES, every=6)
 def test_the_optimum_is_found_and_bounded(seed, known, shape, twist):
     check_against_the_oracle(seed, known, shape, twist)
 
@@ -119,23 +119,6 @@ def test_the_optimum_is_found_and_bounded_in_many_problems(seed, known, shape, t
 def test_steep_tangents_do_not_end_the_search(seed, twist):
     """Roots near 0 make linear programs that a solver gives up until it is built anew."""
     check_against_the_oracle(seed, "segment", None, twist)
-
-
-@over("seed", range(12))
-def test_label_evidence_meets_the_bounds_on_labels_and_claims_none(seed):
-    case = random_case(seed, "segment", shape=CONVEX[seed % 3])
-    if not np.bincount(case.evidence.rows.true, minlength=case.evidence.n_classes).all():
-        pytest.skip("a class without a row has no recall")
-    space, program = space_of(case, case.evidence)
-    try:
-        mixed = best_mixture(space, program, GAP)
-    except InfeasibleMasterError:
-        return
-    assert not space.is_certain
-    assert mixed.bound == INF
-    counted = program.rates_of(space.confusion(mixed.choice).counts)
-    np.testing.assert_allclose(counted, mixed.v, rtol=0, atol=1e-9)
-    assert float(program.violation(counted)) <= 1e-9
 
 
 @over("whole", [False, True])

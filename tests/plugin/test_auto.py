@@ -72,9 +72,6 @@ def fits():
     return sorted(Counter(name for name, _, _ in FITS).values())
 
 
-# --- The choice
-
-
 def test_each_is_judged_by_the_rule_of_its_own_scores():
     clf = PlugInClassifier(NOTED, GOAL, cv=FOLDS).fit(X, Y)
     assert fits() == [4, 4, 5]  # one a fold, and the model that is chosen on all rows
@@ -150,9 +147,6 @@ def test_time_that_is_too_short(clock):
     assert clf.goal_report_.run.seconds > 0.2
 
 
-# --- What goes with it
-
-
 def test_weights_reach_every_model():
     weight = np.where(np.arange(600) % 4, 1.0, 0.0)
     clf = PlugInClassifier(NOTED, GOAL, cv=3).fit(X, Y, sample_weight=weight)
@@ -201,9 +195,6 @@ def test_candidates_are_named_and_have_probabilities():
         PlugInClassifier("automatic", GOAL).fit(X, Y)
     with pytest.raises(InputError, match="compared by their probabilities"):
         PlugInClassifier("auto", GOAL, response=by_function).fit(X, Y)
-
-
-# --- The models of "auto"
 
 
 def frame_of(n):

@@ -8,7 +8,6 @@ from sklearn.compose import make_column_transformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
-    GroupKFold,
     RepeatedStratifiedKFold,
     StratifiedKFold,
     StratifiedShuffleSplit,
@@ -44,9 +43,6 @@ def agree(one, two, rows=X):
     assert one.rule_ == two.rule_
     np.testing.assert_array_equal(one.predict(rows), two.predict(rows))
     np.testing.assert_array_equal(one.decision_distribution(rows), two.decision_distribution(rows))
-
-
-# --- The rule is that of scores of rows that no model saw
 
 
 def quarter(seed):
@@ -110,9 +106,6 @@ def test_a_share_is_drawn_by_the_random_state():
     assert len({plug(cv=0.3, random_state=state).fit(X, Y).rule_ for state in states}) > 1
 
 
-# --- Draws
-
-
 def test_what_draws_go_by():
     frame, y = table()
     scaled = make_column_transformer((StandardScaler(), ["score"]))
@@ -142,9 +135,6 @@ def test_a_mixture_is_evaluated_in_expectation():
     p, report = drawn.decision_distribution(X)[:, 1], drawn.evaluate(X, Y)
     assert report.objective.value == pytest.approx(p[Y == 1].mean(), abs=1e-12)
     assert report.constraints[0].value == pytest.approx(p[Y == 1].sum() / p.sum(), abs=1e-12)
-
-
-# --- The model inside
 
 
 def test_methods_of_the_inner_model_pass_through():
@@ -183,9 +173,6 @@ def test_the_rule_in_the_place_of_posteriors():
     np.testing.assert_array_equal(one.predict_proba(X), one.decision_distribution(X))
 
 
-# --- Weights, and metadata routing
-
-
 @over("frozen", [True, False])
 def test_a_fitted_model_need_not_take_weights(frozen):
     inner = KNeighborsClassifier().fit(X, Y)
@@ -205,12 +192,6 @@ class TestRouting:
             np.testing.assert_array_equal(model.estimator_.coef_, plain.coef_)
             unweighted = plug(FLOOR, inner).fit(X, Y).goal_report_.objective.value
             assert model.goal_report_.objective.value != unweighted
-
-    def test_groups_are_passed_to_the_splitter(self):
-        groups = np.arange(400) % 7
-        folds = list(GroupKFold(3).split(X, Y, groups))
-        by_groups = plug(cv=GroupKFold(3)).fit(X, Y, groups=groups)
-        assert by_groups.rule_ == plug(cv=folds).fit(X, Y).rule_
 
     def test_everything_reaches_the_end_of_a_pipeline_in_cross_validation(self):
         goal = "maximize accuracy subject to recall.difference(g) <= 0.5 and churn <= 0.6"

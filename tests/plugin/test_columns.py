@@ -24,26 +24,12 @@ pytestmark = [
 FAIR = "maximize accuracy subject to recall.difference(g) <= 0.05"
 LARGEST = ModelResponse(unknown_group="largest")
 X, Y = table()
-Z, NEW_Y = table(300, seed=3)
 
 
 def plug(goal=FAIR, **options):
     scaled = make_column_transformer((StandardScaler(), ["score"]))
     inner = make_pipeline(scaled, LogisticRegression())
     return PlugInClassifier(inner, goal, **{"cv": 3, **options})
-
-
-def test_groups_by_name_or_given_to_fit():
-    named = plug(sensitive_features="g").fit(X, Y)
-    given = plug(decide_on=["g"]).fit(X, Y, sensitive_features=X["g"])
-    blind = plug().fit(X, Y, sensitive_features=X["g"])
-    assert named.rule_ == given.rule_
-    assert named.goal_report_.rule.decides_on == ("g",)
-    found = given.predict(X, sensitive_features={"g": X["g"]})
-    np.testing.assert_array_equal(named.predict(X), found)
-    assert not blind.rule_.needs_segments
-    assert any("does not look at g" in text for text in blind.goal_report_.warnings)
-    assert blind.predict(X).size == len(X)
 
 
 @over("values, missing", [(("u", "v"), None), (("u", "v"), np.nan), ((1.0, 2.0), np.nan)])

@@ -7,7 +7,7 @@ from sklearn.datasets import load_wine, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-from setpoint import Evidence, Goal, PlugInClassifier, frontier, load_model, save_model, solve
+from setpoint import Evidence, Goal, PlugInClassifier, frontier, solve
 from setpoint.errors import GoalError
 from setpoint.solvers import ColumnGeneration
 from thinning import over
@@ -35,15 +35,6 @@ def test_each_value_is_that_of_a_fit(fitted, data):
         goal = f"maximize recall subject to precision >= {bound}"
         other = clone(fitted).set_params(goal=goal, randomized=True).fit(*data)
         assert value == pytest.approx(other.goal_report_.objective.value, abs=1e-9)
-
-
-def test_files_do_not_hold_the_rows(fitted, data, tmp_path):
-    save_model(fitted, tmp_path / "m.skops")
-    copy = load_model(tmp_path / "m.skops")
-    assert not hasattr(copy, "evidence_")
-    with pytest.raises(ValueError, match="give X and y"):
-        frontier(copy)
-    assert frontier(copy, X=data[0], y=data[1], values=[0.8]).values[0] > 0
 
 
 def test_groups_of_a_constraint_that_is_added(data):

@@ -102,9 +102,6 @@ def test_differences_of_churn_and_of_deferral(goal):
     assert gain.low < gain.value < gain.high
 
 
-# --- What it adds to a difference that rules are found on rows
-
-
 def objective_at(goal, s, step):
     """Of the rule on all rows where the bound is moved."""
     (bound,) = goal.constraints

@@ -31,7 +31,7 @@ RATIO = "maximize micro_f1(default=0)"
 
 
 @cache
-def rows(n, N=150, seed=0):
+def rows(n, N=300, seed=0):
     """Posteriors (N, n) of classes that are not equally frequent, and labels drawn from them."""
     rng = np.random.default_rng(seed)
     P = np.exp(1.5 * rng.normal(size=(N, n)) - 0.7 * np.arange(n))
@@ -70,14 +70,11 @@ def check(solver, goal, n, loss=1e-3, **options):
     return found, space
 
 
-# --- All reach the optimum
-
 # Solver, goal, how many classes; by how much it may miss, and what it is given.
 REACHED = [
     *((frank_wolfe, COVERAGE, n, 1e-3, {"calls": 1000}) for n in (3, 4)),
     (frank_wolfe, f"maximize g_mean {PRECISE}", 3, 2e-3, {"calls": 1000}),
     *((gda, "maximize h_mean", n, 1e-3, {"calls": 1000, "steps": (0.1,)}) for n in (3, 4)),
-    (gda, "maximize recall.min()", 4, 1e-3, {"calls": 2000}),
     (gda, "maximize accuracy subject to h_mean >= 0.6", 3, 1e-3, {"calls": 1200}),
     (gda, COVERAGE, 3, 1e-3, {"calls": 1200}),
     (gda, f"maximize accuracy {PRECISE}", 4, 1e-3, {"calls": 1200}),
@@ -85,7 +82,6 @@ REACHED = [
     (ellipsoid, f"maximize accuracy {PRECISE}", 4, 1e-3, {}),
     (ellipsoid, "maximize accuracy subject to h_mean >= 0.6", 3, 1e-3, {"calls": 250}),
     *((bisection, f"{RATIO} {COVERED}", n, 1e-3, {"calls": 1000}) for n in (3, 4)),
-    (frank_wolfe, "minimize error_rate subject to h_mean >= 0.6", 4, 1e-3, {"calls": 1000}),
 ]
 # Where a bound closes: the calls that it takes at most.
 CERTIFIED = [
@@ -107,7 +103,7 @@ def test_the_optimum_is_reached(solver, goal, n, loss, options):
     assert found.status == "feasible" or solver is not bisection
 
 
-@over("solver, goal, n, loss, calls", CERTIFIED, every=3)
+@over("solver, goal, n, loss, calls", CERTIFIED, every=4)
 def test_the_optimum_is_certified(solver, goal, n, loss, calls):
     found, space = check(solver, goal, n, loss)
     assert found.status == "optimal"
@@ -115,9 +111,6 @@ def test_the_optimum_is_certified(solver, goal, n, loss, calls):
     assert space.limits.calls <= calls
     if solver is frank_wolfe:
         assert found.method == "Frank-Wolfe with line search, recombined"
-
-
-# --- The end: rules that were gathered, and limits
 
 
 @over("whole", [True, False])
@@ -212,9 +205,6 @@ def test_shapes_that_a_solver_does_not_take(solver, goal, says):
         ALGORITHMS[solver](*space_of(goal))
 
 
-# --- The parts, against their definitions
-
-
 @over("n", [1, 2, 5])
 def test_an_ellipsoid_keeps_the_half_and_shrinks(n):
     rng = np.random.default_rng(n)
@@ -262,23 +252,3 @@ def test_the_inner_minimum(goal):
         assert least <= worth(points).min() + 1e-9
         assert least <= float(worth(xi)) + 1e-9
         assert float(worth(xi)) - least <= 1e-3 * (1 + size)
-
-
-@over("bound", ["ratio(g) >= 0.8", "difference(g) <= 0.02"])
-def test_bounds_between_groups(bound):
-    """A ratio of groups has rows with a free variable; here they have none."""
-    P, y = rows(3)
-    goal = Goal.parse(f"maximize h_mean subject to predicted_rate(label=2).{bound}")
-    group = np.where(P[:, 2] > np.median(P[:, 2]), "a", "b")
-    own = {"needs": goal.needs, "columns": {"g": group}, "decide_on": ("g",)}
-    evidence = Evidence.from_arrays((0, 1, 2), P, y, **own)
-    soft = evidence.with_posteriors()
-    program = link(goal, soft.codebook).at(soft.marginals)
-    space, other = (Achievable(program.table, evidence, soft, whole_rules=True) for _ in "ab")
-    losses = GoalLosses(space, program, "gda", by_row=True)
-    for v in np.random.default_rng(0).random((500, space.d)):
-        inside = float(losses.excess(v).max()) <= 0.0
-        assert inside == (float(program.constraints[0].violation(v)) <= 0.0)
-    found = gda(space, program, calls=600, steps=(0.1,))
-    assert float(program.violation(found.v)) <= 1e-9
-    assert best_mixture(other, program, 1e-6).value - found.value <= 5e-3

@@ -152,16 +152,6 @@ def test_a_black_box_with_a_column():
         model.adapt(X)
 
 
-def test_the_column_may_be_no_feature():
-    X, y = rows()
-    amount = X.pop("amount")
-    model = classifier(BlackBox(revenue)).fit(X, y, sensitive_features={"amount": amount})
-    found = model.evaluate(X, y, sensitive_features={"amount": amount}).objective.value
-    assert found == pytest.approx(revenue(y, model.predict(X), amount.to_numpy()))
-    with pytest.raises(GoalError, match="takes the column 'amount', which neither"):
-        model.evaluate(X, y)
-
-
 LEARNER = ColumnGeneration(oracle=LOGISTIC)
 
 

@@ -22,7 +22,6 @@ from thinning import over
 # Grown until every distinct x is a leaf, a tree is an exact minimiser of weighted errors.
 TREE = DecisionTreeClassifier(random_state=0)
 COVERAGE = "maximize accuracy subject to abs(predicted_rate - prior).max() <= 0.01"
-RATE = "maximize accuracy subject to predicted_rate(label=1) <= 0.2"
 
 
 def rows_of(seed=0, n_rows=600, n_points=12, n=3):
@@ -36,11 +35,6 @@ def rows_of(seed=0, n_rows=600, n_points=12, n=3):
     weight = rng.integers(1, 4, n_rows) / 2
     X = np.column_stack([x, x % 5]).astype(float)
     return SimpleNamespace(X=X, x=x, y=y, g=g, weight=weight, n=n, n_points=n_points)
-
-
-def part(r, index):
-    own = {k: v[index] for k, v in vars(r).items() if np.ndim(v)}
-    return SimpleNamespace(**own, n=r.n, n_points=r.n_points)
 
 
 def evidence_of(goal, r, weighted=True):
@@ -130,7 +124,9 @@ def test_ratios_against_all_decisions(goal):
 
 def test_weights_are_repeated_rows():
     r = rows_of(6, 300)
-    other = part(r, np.repeat(np.arange(300), (2 * r.weight).astype(int)))
+    twice = np.repeat(np.arange(300), (2 * r.weight).astype(int))
+    own = {name: values[twice] for name, values in vars(r).items() if np.ndim(values)}
+    other = SimpleNamespace(**own, n=r.n, n_points=r.n_points)
     goal = "maximize min_recall subject to recall(label=1).difference(g) <= 0.02"
     (one, program), (two, same) = space_of(goal, r), space_of(goal, other, weighted=False)
     a, b = best_mixture(one, program, 1e-8), best_mixture(two, same, 1e-8)

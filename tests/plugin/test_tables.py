@@ -144,7 +144,6 @@ def test_a_general_goal_that_may_draw():
     assert theirs.report.objective.value == mine.report.objective.value
 
 
-# ---------------------------------------------------------------------- promises
 NESTED = "maximize precision subject to recall >= 0.8"
 SPLIT = "maximize recall subject to precision >= 0.55"
 PROMISED = ("state", "confidence", "rows", "attempt", "tried", "passed", "reached", "method",
@@ -196,7 +195,6 @@ def test_what_is_not_promised(goal, options, error, message):
         solve(goal, POLARS(table(n=500)), **options)
 
 
-# ---------------------------------------------------------------------- what is refused
 def spoiled(frame, name, rows, value):
     """A table of which some rows hold something else."""
     kind = {"score": "float64[pyarrow]", "label": "Int64"}.get(name) if value is None else None
@@ -256,7 +254,6 @@ def test_many_groups_are_refused_but_those_that_are_named():
     assert solve(named, POLARS(frame), **NAMES, **GROUPS).report.satisfied
 
 
-# ---------------------------------------------------------------------- passes
 @over(
     ("options", "message"),
     [({"exact": True}, "^(?!.*counted).*changed between two"), ({"tol": 0.5}, "counted again by")],
