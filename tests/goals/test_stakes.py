@@ -70,6 +70,7 @@ def test_what_is_refused(build, words):
 @over("text, words", [
     ("recall.decided()", "'.decided' is not called"), ("recall.decide", "did you mean 'decided'"),
     ("recall.weighted()", "name of one column"), ("recall.weighted(a, b)", "name of one column"),
+    ("recall.weighted(3)", "name of one column"),
     ("profit(tp=a * b)", "not linear, at|not linear: .* at character 20"),
     ("profit(tp=f(2))", "has no meaning here"), ("at_most(2, per=3)", "a constraint of its own"),
     ("recall s.t. at_most(2, per=3) <= 1", "a constraint of its own"),

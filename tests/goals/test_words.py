@@ -85,6 +85,7 @@ def test_words_that_are_answered_with_goals(word):
     ("maximize ≥ recall", "at character 10"),
     ("maximize Lift", "unknown word 'Lift' (here: precision / prior)"),
     ("maximize recall.mean", "'.mean' is called: write .mean(...)"),
+    ("maximize sqrt", "'sqrt' is a function: sqrt(...)"),
     ("maximize sqrt(x=recall)", "sqrt takes no named arguments"),
 ])  # fmt: skip
 def test_the_error_names_the_right_sentence_and_the_place(text, words):

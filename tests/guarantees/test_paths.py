@@ -11,6 +11,7 @@ from setpoint.counts import Confusion
 from setpoint.guarantees import MARGINS, Promise, RuleTests, fixed_sequence, holm, level_of_try
 from setpoint.guarantees.paths import path_rules_of
 from setpoint.guarantees.requirements import leaves
+from setpoint.inference.delta import slopes
 from setpoint.program import link
 from thinning import over
 
@@ -82,6 +83,13 @@ def rates(tests, counts):
     """The rates of rows drawn again: their populations vary with them."""
     norms = [float((counts * rate.given_rows[:, None]).sum()) for rate in tests.program.rates]
     return tests.program.table.of(counts) * tests.program.table.norms / np.array(norms)
+
+
+def test_slopes_of_many_points_are_the_gradients_of_each():
+    tests, _ = built("g_mean - 0.5 * fbeta(2) >= 0.1")
+    (x,) = leaves(tests.parts[0])
+    v = np.random.default_rng(1).uniform(0.1, 0.9, (7, len(tests.program.rates)))
+    assert np.allclose(slopes(x.function, v), [x.function.gradient(row) for row in v])
 
 
 # ---------------------------------------------------------------------- from safe to bold

@@ -59,6 +59,8 @@ def test_no_gain_cannot_be_shown(shares):
     ({"wins": -0.1}, ValueError, "`wins` is a share of the rows, from 0 to 1, got -0.1"),
     ({"changed": 0.2}, ValueError, "exceed the share of changes, 0.2"),
     ({"power": 1.0}, ValueError, "`power` lies between 0 and 1"),
+    ({"wins": 0.8, "losses": 0.4}, ValueError, "`changed` is a share"),
+    ({"wins": "a"}, TypeError, "`wins` is a share of the rows, from 0 to 1, got 'a'"),
     ({"power": "80 %"}, TypeError, "`power` lies between 0 and 1, got '80 %'"),
 ])  # fmt: skip
 def test_what_is_not_a_share_or_a_chance(changed, error, words):

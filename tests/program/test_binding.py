@@ -29,6 +29,8 @@ def bind(text, schema=BINARY_DATA):
         ("recall.on(sex=f)", r"has no value 'f' \(known: 'F', 'M', 'X'\)"),
         ("recall(label=Yes)", r"unknown label 'Yes' \(did you mean 'yes'\?\)"),
         ("cost({(no, maybe): 1})", r"unknown label 'maybe'"),
+        ("confusion_rate(no, maybe)", r"unknown label 'maybe'"),
+        ("recall.on(nowhere).mean(sex)", r"unknown data set 'nowhere'"),
         ("prior_divergence({no: 0.5, maybe: 0.5})", r"unknown label 'maybe'"),
         ("recall.on(audits)", r"unknown data set 'audits' \(did you mean 'audit'\?\)"),
         ("recall.on(unlabelled)", r"needs labels, and the rows of data set 'unlabelled' have none"),
