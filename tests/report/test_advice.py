@@ -8,7 +8,6 @@ import pytest
 from report.page_reading import advice, said
 from setpoint import Goal, InfeasibleError, evaluate, solve
 from setpoint.report import (
-    Certificate,
     Entry,
     Search,
     between_bounds,
@@ -98,10 +97,7 @@ def test_each_bound_that_is_too_close_gets_its_own_margin_at_once():
         assert f"Search with at least {100 * bound:g} %" in text
 
 
-def test_a_rule_that_is_not_proved_the_best():
-    found = replace(measured(900, 100), status="feasible", certificate=Certificate(gap=0.2))
-    assert "better by more than 20.0 % (proved)" in advice(found)
-    # A bound that the search did not keep is not called kept.
+def test_a_bound_that_the_search_did_not_keep_is_not_called_kept():
     fitted = replace(measured(550, 450), status="optimal", search=Search("plugin", "exact"))
     failing = measured(550, 450, FLOOR.replace("0.5", "0.6"))
     assert "Precision fails: at least 60 % was asked." in advice(failing, fitted)

@@ -154,17 +154,6 @@ def test_the_shaded_region_is_where_the_constraints_hold(text):
     assert not any(p.contains_point((0.95, 0.05)) for p in pr)
 
 
-def test_what_the_plane_cannot_show_is_said():
-    points = OperatingPoints((), 40.0, 160.0, 0.5, 0.1, 0.5, (0, 1))
-    goal = (
-        "maximize recall subject to churn <= 0.1 and accuracy.on('b') >= 0.9 and "
-        "recall >= recall.baseline() and recall.on(x='y') >= 0.5 and f1 >= 0.5"
-    )
-    words = " ".join(plot_operating(points, goal, ax=Figure()).ax_.texts[-1].get_text().split())
-    assert words.partition("does not show it: ")[2].count(";") == 3
-    assert "F1" not in words
-
-
 @over("weighted", [False, True])
 def test_the_band_is_the_exact_interval_of_precision(weighted):
     y, s, _ = data(60)

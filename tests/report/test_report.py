@@ -138,15 +138,11 @@ def test_a_few_rows_that_carry_the_sum_are_named_the_largest_first():
     assert text.startswith("10 of 500 rows carry 71.")
     assert "rows 400, 7, " in text
     # A weight of zero is as if absent, and equal weights change nothing.
-    weight = np.ones(500)
-    weight[[7, 400]] = 0.0
-    assert heavy(amount, weight=weight) == []
+    assert heavy(amount, weight=(amount == 1).astype(float)) == []
     assert heavy(amount, weight=np.full(500, 2.0)) == [text]
     # Of fewer than 200 rows ten are many, and a third is where it begins.
-    assert heavy([1000.0] * 10 + [1.0] * 189) == []
-    assert heavy([1000.0] * 10 + [1.0] * 190)
-    assert heavy([10.0] * 10 + [1.0] * 200)
-    assert heavy([10.0] * 10 + [1.0] * 201) == []
+    for large, small, noted in ((1000, 189, 0), (1000, 190, 1), (10, 200, 1), (10, 201, 0)):
+        assert len(heavy([large] * 10 + [1] * small)) == noted
     assert heavy(amount, "recall") == []
 
 
@@ -245,11 +241,10 @@ def test_what_is_not_a_report():
     one, other = (on("recall", run=Run(f"day {s}", s, {"x": v})) for s, v in ((1, "a"), (2, "b")))
     assert one == other  # but for the run
     assert one.to_dict()["run"] != other.to_dict()["run"]
-    for data in ({}, {"format": 2}, {"format": 3}, {"format": 4}, [], None):
-        with pytest.raises(ValueError, match="report"):
+    spoilt = one.to_dict() | {"zzz": 1}
+    for data in ({}, {"format": 2}, {"format": 3}, {"format": 4}, [], None, spoilt):
+        with pytest.raises(ValueError, match=r"report|zzz"):
             GoalReport.from_dict(data)
-    with pytest.raises(ValueError, match="zzz"):
-        GoalReport.from_dict({**on("recall").to_dict(), "zzz": 1})
     with pytest.raises(ValueError, match="status"):
         GoalReport("maximize recall", Entry("recall", 1.0), status="done")
 
