@@ -7,14 +7,7 @@ import pytest
 
 from report.page_reading import advice, said
 from setpoint import Goal, InfeasibleError, evaluate, solve
-from setpoint.report import (
-    Entry,
-    Search,
-    between_bounds,
-    goals_to_copy,
-    stricter_goal,
-    with_searched_bounds,
-)
+from setpoint.report import Search, between_bounds, goals_to_copy, stricter_goal
 from thinning import over
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
@@ -73,8 +66,6 @@ def test_a_rule_with_a_margin_gets_no_second_one():
         (measured(305, 306, "maximize f1 subject to recall >= precision - 0.17"),
          "Collect more rows"),
         (measured(198, 2, "maximize recall subject to precision >= 0.985"), "times as many rows"),
-        # No floor is advised above a cap.
-        (measured(305, 306, "maximize f1 subject to 0.48 <= precision <= 0.52"), "rows"),
         (measured(200, 400), "Choose the rule anew"),
         (measured(900, 100), ""),
     ],
@@ -120,18 +111,6 @@ def test_no_margin_is_advised_that_no_data_could_meet(bound):
     assert report.verdict == OPEN
     assert stricter_goal(report) is None
     assert "Search with" not in advice(report)
-
-
-def test_the_bound_searched_with_where_a_side_is_bounded_twice():
-    meant = Goal.parse("maximize recall subject to precision >= 0.5 and precision >= 0.52")
-    entries = [Entry(str(c), 0.55, c.rhs.value) for c in meant.constraints]
-    for searched, worked in (
-        (str(meant), None),
-        ("maximize recall subject to precision >= 0.6 and precision >= 0.4", 0.6),
-        ("maximize recall subject to precision <= 0.6", None),
-    ):
-        found = with_searched_bounds(entries, meant, Goal.parse(searched))
-        assert [e.worked for e in found] == [worked, worked]
 
 
 # -- goals near one that no rule meets -------------------------------------------------

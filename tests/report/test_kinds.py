@@ -1,7 +1,6 @@
 """Reports of every kind: sections, measures of rows, deferring, metrics without formula, cards."""
 
 import json
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -200,16 +199,6 @@ def test_not_evaluated_without_its_function():
     assert headline(report) == "The metric shop:revenue was not evaluated"
     for face in (words_of(report), checked(page_text(report)), report._repr_html_()):
         assert why in face
-
-
-def test_a_measured_objective_in_every_face():
-    report = measured()
-    assert (report.objective.value, report.warnings) == (40.0, ())
-    assert headline(report) == "The metric shop:revenue is 40.0000"
-    entry = replace(report.objective, value=4280.0, low=4150.0, high=4400.0, interval="bootstrap")
-    report = measured(objective=entry)
-    for face in (words_of(report), checked(page_text(report)), report._repr_html_()):
-        assert re.search(r"4,150 to 4,400 \(?bootstrap", face)
 
 
 def test_advice_names_the_metric_and_what_an_adaptive_search_is_short_of():

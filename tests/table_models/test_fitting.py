@@ -209,20 +209,17 @@ def test_the_facts_of_a_fit(deciding, tmp_path):
     save_model(deciding, tmp_path / "m.skops")
     found = TableModel.load(tmp_path / "m.skops")
     facts = found.to_dict()
-    assert (str(found.rule_goal), found.judge_by) == (FAIR.replace("sex", '"sex"'), None)
-    assert facts["rows"] == {"fitted": 900, "held_out": 300, "certifying": 0}
-    assert facts["model"] == "LogisticRegression"
-    assert (facts["solver"], facts["family"]) == ("exact", "plugin")
-    assert facts["columns"] == {"sex": "category", "x": "number", "w": "number"}
+    assert json.loads(json.dumps(facts)) == facts
+    assert {
+        "rows": {"fitted": 900, "held_out": 300, "certifying": 0}, "model": "LogisticRegression",
+        "solver": "exact", "family": "plugin", "baseline": "old", "classes": ["no", "yes"],
+        "columns": {"sex": "category", "x": "number", "w": "number"}, "positive": "yes",
+    }.items() <= facts.items()  # fmt: skip
     assert facts["rule"]["decides_on"] == ["sex"]
-    assert facts["baseline"] == "old"
+    assert facts["judged"]["verdict"] == deciding.held_out.verdict
     assert found.judged == deciding.held_out
     assert found.judged_on == "300 rows held out"
-    assert found.guarantee is None
     assert set(found.written) == {"when", "setpoint", "scikit-learn", "numpy"}
-    assert json.loads(json.dumps(facts)) == facts
-    assert (facts["classes"], facts["positive"]) == (["no", "yes"], "yes")
-    assert facts["judged"]["verdict"] == deciding.held_out.verdict
     assert "highspy" in deciding.written  # no file: as the report says
 
 
