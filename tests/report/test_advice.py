@@ -113,7 +113,6 @@ def test_no_margin_is_advised_that_no_data_could_meet(bound):
     assert "Search with" not in advice(report)
 
 
-# -- goals near one that no rule meets -------------------------------------------------
 def test_goals_near_by_can_be_met():
     rng = np.random.default_rng(0)
     y = (rng.random(200) < 0.3).astype(int)

@@ -116,9 +116,6 @@ def test_what_is_not_drawn(pictures, monkeypatch):
             plot()
 
 
-# -- the search as it went --------------------------------------------------------------
-
-
 def test_convergence_bounds():
     display = plot_convergence(TRACE, "maximize f1", ax=Figure())
     assert list(display.axes_) == display.figure_.axes
@@ -132,7 +129,6 @@ def test_convergence_bounds():
     np.testing.assert_array_equal(drawn, [np.nan, 0.8, 0.8])
 
 
-# -- deferral -----------------------------------------------------------------------------
 def rows(n=120):
     rng = np.random.default_rng(0)
     y = (rng.random(n) < 0.4).astype(int)
@@ -224,7 +220,6 @@ def test_groups_have_lines_and_points_of_their_own():
     assert (wrong[0, 1], share[0, 0]) == pytest.approx((0.15, 0.1))
 
 
-# -- frontiers ----------------------------------------------------------------------------
 def frontier(kind="steps", relation=">=", values=(0.9, 0.7, 0.4), asked=0.6, **more):
     goal = f"maximize recall subject to precision {relation} {asked}"
     bounds = np.array([0.2, 0.5, 0.8])
@@ -299,7 +294,6 @@ def test_what_is_not_ruled_out_is_shaded():
         assert band.max(axis=0) == pytest.approx([0.8, high])
 
 
-# -- groups -----------------------------------------------------------------------------
 def row(name, value, column="g", metric="recall", n=20):
     low, high = (None, None) if value is None else (max(value - 0.1, 0), min(value + 0.1, 1))
     return GroupRow(((column, name),), metric, value, low, high, 0 if value is None else n)

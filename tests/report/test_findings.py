@@ -54,9 +54,6 @@ def facts(goal, *constraints, **more):
 FLOOR = "maximize recall subject to precision >= 0.5"
 
 
-# -- headlines --------------------------------------------------------------------------
-
-
 @over(
     ("verdicts", "words", "count"),
     [
@@ -122,23 +119,6 @@ def test_other_headlines():
 
 
 @over(
-    ("metric", "value", "words"),
-    [
-        ("error_rate", 0.5, "50.0 % of the decisions are wrong"),
-        # What refers to other classes, rows or data sets is not said of all of them.
-        ("recall(label='no')", 0.5, "Recall of class no is 50.0 %"),
-        ("recall.on('new')", 0.5, "Recall (in the data set new) is 50.0 %"),
-        ("cost({('no', 'yes'): 5})", 3.532, "Mean cost is 3.53"),
-        ("mcc", -0.25, "MCC is -0.2500"),
-    ],
-)
-def test_each_metric_in_its_unit(metric, value, words):
-    report = facts(f"maximize {metric}")
-    assert headline(replace(report, objective=replace(report.objective, value=value))) == words
-
-
-# -- units ------------------------------------------------------------------------------
-@over(
     ("unit", "texts"),
     [
         ("share", ["recall", "f1", "macro_f1", "recall.difference(g)", "recall.min(g)",
@@ -181,7 +161,6 @@ def test_bounds_are_as_short_as_they_were_written_and_shares_of_rows_have_counts
     ]  # fmt: skip
 
 
-# -- what to beware of ------------------------------------------------------------------
 def cautions(goal, *constraints, **more):
     return said(facts(goal, *constraints, **more), "cautions")
 
@@ -229,7 +208,6 @@ def test_a_share_of_no_row_is_not_called_0_percent():
     assert "Loosen a bound so that the rule accepts some" in text
 
 
-# -- how many of 10,000 rows ------------------------------------------------------------
 def counted(*table, classes=("no", "yes")):
     """A report on these rows; the last line of the table has no labels."""
     counts = Counts(0, classes, tuple(tuple(map(float, row)) for row in table))

@@ -88,7 +88,6 @@ def test_every_caveat_is_there_and_nothing_from_outside(name):
     assert not re.search(r"src=|href=|url\(|javascript:", re.sub(r">[^<]*<", "><", html))
 
 
-# -- odd texts ----------------------------------------------------------------------------
 ESCAPES = ["\x1b[31mred\x1b[0m", "a\rb", "a\nVerdict: shown", "\u202eright to left", "\x9b31m"]
 
 
@@ -113,7 +112,6 @@ def test_odd_labels_columns_and_goals_are_escaped(odd):
     assert "<script" not in Goal.parse(goal)._repr_html_()
 
 
-# -- goals, rules and classifiers ---------------------------------------------------------
 def test_goals_and_rules():
     html = Goal.parse("maximize recall subject to precision >= 0.5")._repr_html_()
     assert "with precision at least 0.5" in html
@@ -139,7 +137,6 @@ def test_a_classifier_keeps_its_diagram():
     assert clf._repr_mimebundle_()["text/plain"] == repr(clf)
 
 
-# -- the table of groups ------------------------------------------------------------------
 N = 900
 TRUE = (RNG.random(N) < 0.4).astype(int)
 SCORE = RNG.normal(size=N) + TRUE

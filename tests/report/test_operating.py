@@ -33,7 +33,6 @@ def points_of(report):
     return report.section("operating").points
 
 
-# -- the numbers ------------------------------------------------------------------------
 @over("weighted", [False, True])
 def test_every_point_is_what_its_threshold_reaches(weighted):
     y, s, _ = data(700 if weighted else 200, 3)
@@ -124,7 +123,6 @@ def test_what_has_no_points():
         plot_objective(report, ax=Figure())
 
 
-# -- the picture ------------------------------------------------------------------------
 @over(
     "text",
     [
@@ -197,7 +195,6 @@ def test_the_rule_that_draws_and_the_bounds_are_drawn(kind):
     assert "the rule" not in dots_of(plot_objective(points, goal, ax=Figure()).ax_)
 
 
-# -- the objective at every threshold -----------------------------------------------------
 GOALS = [
     "minimize cost({(0, 1): 2, (1, 0): 9})",
     "maximize recall - 2 * false_positive_rate subject to precision >= 0.4 and recall >= 0.2",

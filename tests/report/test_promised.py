@@ -72,7 +72,6 @@ def box(facts, held_out=None):
     return report_document(*lead, header=Header()).chapters[0]
 
 
-# -- the first sentence -----------------------------------------------------------------
 @over(
     ("facts", "words"),
     [
@@ -119,7 +118,6 @@ def test_it_leads_every_face_and_is_not_called_probable(state):
         assert "how often the method errs, and not how likely this one rule is to" in first
 
 
-# -- verdicts ---------------------------------------------------------------------------
 def test_a_test_decides_the_verdict_and_not_the_limits():
     assert report().verdict == "too close to call"
     facts = promised()
@@ -146,7 +144,6 @@ def test_what_is_not_promised_keeps_its_own_verdict():
     assert few.startswith("predicted_rate <= 0.2: measured on few rows")
 
 
-# -- what goes with it ------------------------------------------------------------------
 MONEY = 'minimize cost({("no", "yes"): 1}) subject to precision >= 0.9'
 
 
@@ -193,7 +190,6 @@ def test_how_it_was_tried(more, words):
     assert ("and of the next 9 at most 5 %" in first) == ("next_rows" in more)
 
 
-# -- what must not be said --------------------------------------------------------------
 @over("state", STATES)
 def test_rows_that_certify_did_not_choose_the_rule(state):
     facts = promised(state)
@@ -214,9 +210,6 @@ def test_what_would_certify():
         assert text.startswith("Precision is not certified.")
         assert words in text
     assert advice(promised()) == ""
-
-
-# -- the page ---------------------------------------------------------------------------
 
 
 @over(
@@ -260,7 +253,6 @@ def test_rows_held_out_follow_what_is_promised_unless_they_refute_it(low, high, 
     assert headline(facts) in words_of(report_text(held_out, facts))
 
 
-# -- refusals ---------------------------------------------------------------------------
 def refusal(best=None, **more):
     found = replace(promised("not certified").guarantee, **more)
     return refused(Unshown(found, Goal.parse(GOAL), best or BestBounds()))

@@ -39,9 +39,6 @@ def on(goal, table=HERE, **more):
     return replace(evaluate(goal, y, decided, pos_label="yes"), **more)
 
 
-# -- counting ---------------------------------------------------------------------------
-
-
 def test_a_population_without_rows_is_not_evaluated():
     y, decided = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [8, 2, 2, 4], axis=0).T
     g = {"g": np.where(y, "a", "b")}
@@ -92,7 +89,6 @@ def test_groups():
     assert any("partly noise" in w for w in report.warnings)
 
 
-# -- what to beware of ------------------------------------------------------------------
 def test_few_rows():
     with pytest.warns(FewRowsWarning, match=r"precision >= 0.85.*91 decide it") as caught:
         warn_few_rows(on("maximize recall s.t. precision >= 0.85 and predicted_rate <= 0.2"))
@@ -146,7 +142,6 @@ def test_a_few_rows_that_carry_the_sum_are_named_the_largest_first():
     assert heavy(amount, "recall") == []
 
 
-# -- words ------------------------------------------------------------------------------
 def test_the_text_says_what_matters():
     report = on(
         "maximize recall subject to precision >= 0.85 and predicted_rate <= 0.2 and f1 >= 0.9",
@@ -182,7 +177,6 @@ def test_the_text_says_what_matters():
     )
 
 
-# -- values -----------------------------------------------------------------------------
 numbers, words = st.floats(allow_nan=False), st.text(max_size=8)
 labels = words | st.integers(-5, 5) | st.booleans() | st.floats(-9, 9)
 columns = st.lists(st.tuples(words, labels), max_size=2).map(tuple)
