@@ -22,7 +22,7 @@ from setpoint.explorer.limits import (
     sure_limits,
     sure_places,
 )
-from setpoint.rules import Rule, Threshold
+from setpoint.rules import Threshold
 
 pytestmark = [
     needs_node,
@@ -116,19 +116,6 @@ def test_bounds_follow_the_dot_and_sure_ones_are_stricter(page):
         assert all(a >= b for a, b in zip(loose, strict, strict=True))
     assert not chosen["feasible"]
     assert most["value"] < 0.99
-
-
-def test_what_is_taken_reads_back(page):
-    start = page.payload["programs"][0]["start"]
-    levels = [0.6123, 0.1 + 0.2]
-    taken, *ends = called(
-        page.payload, *(["take", levels, j] for j in (start["cut"], 0, page.payload["curve"]["m"]))
-    )
-    assert [c.rhs.value for c in Goal.parse(taken["goal"]).constraints] == levels
-    assert taken["shell"].endswith("'")
-    assert "CASE" in taken["sql"]
-    assert isinstance(Rule.from_json(taken["json"]), Threshold)
-    assert [Rule.from_json(t["json"]).threshold for t in ends] == [np.inf, -np.inf]
 
 
 def test_a_link_restores_the_page_and_no_other(page):

@@ -21,7 +21,6 @@ GROUP = RNG.choice(["a", "b"], N)
 WEIGHT = RNG.integers(0, 3, N).astype(float)
 
 
-# -- counting ---------------------------------------------------------------------------
 def rows(classes=3, seed=0):
     rng = np.random.default_rng(seed)
     true, old, new = rng.integers(0, classes, (3, 200))
@@ -70,7 +69,6 @@ def test_no_changes_no_labels_and_rows_that_are_deferred():
     assert compared([1, 1, 0, 0], [0, 1, 0, 0], np.eye(3)[deferred], defer=2) == found
 
 
-# -- the goal's own objective -----------------------------------------------------------
 @over("goal", ["recall", "minimize cost({(1, 0): 5, (0, 1): 1})", "g_mean"])
 def test_the_difference_is_of_the_goals_own_objective(goal):
     found = evaluate(goal, Y, NEW, baseline=OLD).deployed
@@ -135,7 +133,6 @@ def test_money_is_for_what_adds_up_over_rows(objective, adds_up):
     assert (evaluate(goal, Y, NEW).section("prices") is not None) == adds_up
 
 
-# -- in reports -------------------------------------------------------------------------
 SENTENCES = [
     (Comparison(1000, 0.0, 0.0, 0.0), ["No decision on 1,000 rows changes."]),
     (Comparison(1, 0.3), [

@@ -116,9 +116,6 @@ def test_what_is_not_drawn(pictures, monkeypatch):
             plot()
 
 
-# -- the search as it went --------------------------------------------------------------
-
-
 def test_convergence_bounds():
     display = plot_convergence(TRACE, "maximize f1", ax=Figure())
     assert list(display.axes_) == display.figure_.axes
@@ -132,7 +129,6 @@ def test_convergence_bounds():
     np.testing.assert_array_equal(drawn, [np.nan, 0.8, 0.8])
 
 
-# -- deferral -----------------------------------------------------------------------------
 def rows(n=120):
     rng = np.random.default_rng(0)
     y = (rng.random(n) < 0.4).astype(int)
@@ -224,7 +220,6 @@ def test_groups_have_lines_and_points_of_their_own():
     assert (wrong[0, 1], share[0, 0]) == pytest.approx((0.15, 0.1))
 
 
-# -- frontiers ----------------------------------------------------------------------------
 def frontier(kind="steps", relation=">=", values=(0.9, 0.7, 0.4), asked=0.6, **more):
     goal = f"maximize recall subject to precision {relation} {asked}"
     bounds = np.array([0.2, 0.5, 0.8])
@@ -278,7 +273,6 @@ def test_the_line_is_the_frontier(kind):
         ((0.9, 0.7, np.nan), [0, 0, 0], "no rule meets it"),
         ((0.9, 0.7, 0.4), [np.inf] * 3, "Better rules may exist"),
         ((0.9, 0.7, 0.4), [0.05] * 3, "No rule is better by more than 5 %"),
-        ((np.nan,) * 3, [], "no rule meets it"),
     ],
 )
 def test_points_say_only_what_is_known(values, gaps, said):
@@ -287,9 +281,8 @@ def test_points_say_only_what_is_known(values, gaps, said):
     words = " ".join(t.get_text() for t in display.ax_.texts)
     assert said in words
     assert words.count("no rule ") == said.count("no rule ")
-    if 0.7 in values:
-        known = [[b, v] for b, v in zip((0.2, 0.5, 0.8), values, strict=True) if v == v]
-        assert display.ax_.get_lines()[0].get_xydata().tolist() == known
+    known = [[b, v] for b, v in zip((0.2, 0.5, 0.8), values, strict=True) if v == v]
+    assert display.ax_.get_lines()[0].get_xydata().tolist() == known
 
 
 def test_what_is_not_ruled_out_is_shaded():
@@ -301,7 +294,6 @@ def test_what_is_not_ruled_out_is_shaded():
         assert band.max(axis=0) == pytest.approx([0.8, high])
 
 
-# -- groups -----------------------------------------------------------------------------
 def row(name, value, column="g", metric="recall", n=20):
     low, high = (None, None) if value is None else (max(value - 0.1, 0), min(value + 0.1, 1))
     return GroupRow(((column, name),), metric, value, low, high, 0 if value is None else n)
@@ -351,14 +343,11 @@ def test_the_worst_class_bounds_every_class():
     assert groups(rows, goal)[0] == pytest.approx([0.8, 0.9])
 
 
-def test_metrics_columns_and_names():
-    rows = [*ROWS, row("x", 0.7, "h"), row("a", 0.4, metric="precision")]
+def test_a_metric_of_groups_is_chosen():
+    rows = [*ROWS, row("a", 0.4, metric="precision")]
     goal = "maximize accuracy subject to recall.min('g') >= 0.6"
-    display = plot_groups(rows, goal, ax=Figure())
-    labels = [ax.get_xlabel().partition(",")[0] for ax in display.axes_]
-    assert labels == ["recall", "precision"]
-    names = [t.get_text() for t in display.ax_.get_yticklabels()]
-    assert (names[0], names[4], names[-1]) == ("g = a  (20)", "g = e", "h = x  (20)")
+    axes = plot_groups(rows, goal, ax=Figure()).axes_
+    assert [ax.get_xlabel().partition(",")[0] for ax in axes] == ["recall", "precision"]
     only = plot_groups(rows, goal, metric="precision", ax=Figure().add_subplot())
     assert only.ax_.get_xlabel().startswith("precision")
     with pytest.raises(ValueError, match=r"`metric` is one of \['recall', 'precision'\], got 'f1'"):

@@ -1,9 +1,6 @@
 """Reports of every kind: sections, measures of rows, deferring, metrics without formula, cards."""
 
 import json
-import re
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -31,7 +28,6 @@ from thinning import over
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 
-# -- sections ---------------------------------------------------------------------------
 KNOWN = [
     Prices("mean cost", -3.5, (("accepting nobody", 7.0), ("accepting all", float("inf"))), 4.0),
     Prices("mean cost", 3.0, ()),
@@ -85,26 +81,6 @@ def test_an_unknown_section_is_read_as_sentences_and_written_back_byte_for_byte(
     assert report.section("rain") is None
 
 
-@pytest.mark.long
-def test_a_room_that_is_not_imported():
-    """Who reads a report of a stream needs nothing of the room for streams."""
-    report = replace(PLAIN, sections=(KNOWN[4],))
-    code = (
-        "import sys\n"
-        "from setpoint.report import GoalReport\n"
-        "report = GoalReport.from_json(sys.stdin.read())\n"
-        "print(report)\n"
-        "assert 'setpoint.online.notes' not in sys.modules\n"
-        "from setpoint.online import StreamSummary\n"
-        "assert isinstance(report.section('stream'), StreamSummary)\n"
-    )
-    command = [sys.executable, "-c", code]
-    ran = subprocess.run(
-        command, input=report.to_json(), capture_output=True, text=True, check=True
-    )
-    assert ran.stdout == f"{report}\n"
-
-
 def test_what_is_not_a_section():
     spoilt = [None, "text", 3, [["name", "text"]]]
     for section in (*KNOWN[:6], floor().section("operating"), floor().section("frontiers")):
@@ -120,7 +96,6 @@ def test_what_is_not_a_section():
         TextSection("The data", "569 rows")
 
 
-# -- measures of rows, and rules that defer -----------------------------------------------
 TWO = ("no", "yes")
 MONEY = (
     "maximize profit(tp=amount - 5, fp=-5) subject to recall.weighted(amount) >= 0.5, "
@@ -176,7 +151,6 @@ def test_deferred_rows_are_a_column_of_their_own():
     assert right + wrong + left == pytest.approx(10_000)
 
 
-# -- metrics without a formula -----------------------------------------------------------
 TRUE, DECIDED = (
     np.repeat(["no", "no", "yes", "yes"], [90, 10, 5, 15]),
     np.repeat(["no", "yes", "no", "yes"], [90, 10, 5, 15]),
@@ -202,22 +176,6 @@ def test_not_evaluated_without_its_function():
         assert why in face
 
 
-def test_a_measured_objective_and_what_is_drawn_of_it():
-    report = measured()
-    assert (report.objective.value, report.warnings) == (40.0, ())
-    assert headline(report) == "The metric shop:revenue is 40.0000"
-    # A number without an interval and without a bound has nothing to be drawn against.
-    assert "The dot is what was counted." not in checked(page_text(report))
-    entry = replace(report.objective, value=4280.0, low=4150.0, high=4400.0, interval="bootstrap")
-    report = measured(objective=entry)
-    page = checked(page_text(report))
-    assert "The dot is what was counted." in page
-    for face in (words_of(report), page, report._repr_html_()):
-        assert re.search(r"4,150 to 4,400 \(?bootstrap", face)
-    counted = measured(objective=replace(entry, interval="delta"))
-    assert "bootstrap" not in str(counted) + page_text(counted) + counted._repr_html_()
-
-
 def test_advice_names_the_metric_and_what_an_adaptive_search_is_short_of():
     assert advice(measured(status="feasible")).startswith(
         "It is not proved that this rule is the best: another one may do better by the metric "
@@ -236,9 +194,6 @@ def test_every_form_of_a_report_takes_every_name(name):
     assert "<script" not in page + report._repr_html_()
     assert Goal.parse(report.goal) == BlackBox(revenue, name=name).goal
     assert len(report.to_frame()) == 1
-
-
-# -- model cards -------------------------------------------------------------------------
 
 
 def test_a_card_has_all_headings_and_what_the_report_knows():

@@ -33,7 +33,6 @@ def points_of(report):
     return report.section("operating").points
 
 
-# -- the numbers ------------------------------------------------------------------------
 @over("weighted", [False, True])
 def test_every_point_is_what_its_threshold_reaches(weighted):
     y, s, _ = data(700 if weighted else 200, 3)
@@ -124,7 +123,6 @@ def test_what_has_no_points():
         plot_objective(report, ax=Figure())
 
 
-# -- the picture ------------------------------------------------------------------------
 @over(
     "text",
     [
@@ -152,17 +150,6 @@ def test_the_shaded_region_is_where_the_constraints_hold(text):
     assert seen == {True, False}
     # More false positives than there are.
     assert not any(p.contains_point((0.95, 0.05)) for p in pr)
-
-
-def test_what_the_plane_cannot_show_is_said():
-    points = OperatingPoints((), 40.0, 160.0, 0.5, 0.1, 0.5, (0, 1))
-    goal = (
-        "maximize recall subject to churn <= 0.1 and accuracy.on('b') >= 0.9 and "
-        "recall >= recall.baseline() and recall.on(x='y') >= 0.5 and f1 >= 0.5"
-    )
-    words = " ".join(plot_operating(points, goal, ax=Figure()).ax_.texts[-1].get_text().split())
-    assert words.partition("does not show it: ")[2].count(";") == 3
-    assert "F1" not in words
 
 
 @over("weighted", [False, True])
@@ -208,7 +195,6 @@ def test_the_rule_that_draws_and_the_bounds_are_drawn(kind):
     assert "the rule" not in dots_of(plot_objective(points, goal, ax=Figure()).ax_)
 
 
-# -- the objective at every threshold -----------------------------------------------------
 GOALS = [
     "minimize cost({(0, 1): 2, (1, 0): 9})",
     "maximize recall - 2 * false_positive_rate subject to precision >= 0.4 and recall >= 0.2",

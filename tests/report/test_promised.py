@@ -72,7 +72,6 @@ def box(facts, held_out=None):
     return report_document(*lead, header=Header()).chapters[0]
 
 
-# -- the first sentence -----------------------------------------------------------------
 @over(
     ("facts", "words"),
     [
@@ -81,9 +80,6 @@ def box(facts, held_out=None):
         (promised(tests=(one_test(confidence=0.999), one_test("predicted_rate <= 0.2")), goal=BOTH),
          "Certified: precision is at least 90 % (at 99.9 % confidence) and predicted rate is at "
          "most 20 % (at 95 % confidence) on new rows drawn like these"),
-        # What is not promised is not said to be.
-        (promised(goal=BOTH), "Certified at 95 % confidence: precision is at least 90 % on new "
-         "rows drawn like these"),
         (promised("approximate"), "Approximately at 95 % confidence, and not certified: precision "
          "is at least 90 % on new rows drawn like these"),
         # Only what failed is named.
@@ -122,7 +118,6 @@ def test_it_leads_every_face_and_is_not_called_probable(state):
         assert "how often the method errs, and not how likely this one rule is to" in first
 
 
-# -- verdicts ---------------------------------------------------------------------------
 def test_a_test_decides_the_verdict_and_not_the_limits():
     assert report().verdict == "too close to call"
     facts = promised()
@@ -149,7 +144,6 @@ def test_what_is_not_promised_keeps_its_own_verdict():
     assert few.startswith("predicted_rate <= 0.2: measured on few rows")
 
 
-# -- what goes with it ------------------------------------------------------------------
 MONEY = 'minimize cost({("no", "yes"): 1}) subject to precision >= 0.9'
 
 
@@ -185,12 +179,9 @@ def test_what_it_assumes_and_costs(facts, words):
         ({"next_rows": 9}, "rules from safe to bold were tested one after the other: 19 passed "
          "before the first that did not, and the best of these is kept."),
         ({"passed": 20}, "all 20 passed, and the best of these is kept."),
-        ({"passed": 0}, "not even the first passed. The safest is kept."),
         ({"method": "every cut-off", "tried": 3601, "passed": 2919},
          "On 1,000 rows 3,601 cut-offs were tested: 2,919 passed"),
         ({"method": "one rule", "tried": 1, "passed": 1}, "One rule was tested on 1,000 rows."),
-        ({"method": "rules in no order", "tried": 3, "passed": 0},
-         "none passed. The first is kept."),
     ],
 )  # fmt: skip
 def test_how_it_was_tried(more, words):
@@ -199,7 +190,6 @@ def test_how_it_was_tried(more, words):
     assert ("and of the next 9 at most 5 %" in first) == ("next_rows" in more)
 
 
-# -- what must not be said --------------------------------------------------------------
 @over("state", STATES)
 def test_rows_that_certify_did_not_choose_the_rule(state):
     facts = promised(state)
@@ -215,25 +205,16 @@ def test_rows_that_certify_did_not_choose_the_rule(state):
 
 
 def test_what_would_certify():
-    assert advice(promised("not certified", rows_needed=4800)) == (
-        "Precision is not certified. About 4,800 rows that certify would do. Or loosen the bound, "
-        "or ask for less confidence."
-    )
-    assert advice(promised("not certified", rows_needed=1_000_001)) == (
-        "Precision is not certified. On the rows that the path was learnt on these scores hardly "
-        "reach the bound: more rows may not help. Loosen the bound, or ask for less confidence."
-    )
+    for rows, words in ((4800, "About 4,800 rows that"), (1_000_001, "more rows may not help")):
+        text = advice(promised("not certified", rows_needed=rows))
+        assert text.startswith("Precision is not certified.")
+        assert words in text
     assert advice(promised()) == ""
-
-
-# -- the page ---------------------------------------------------------------------------
 
 
 @over(
     ("facts", "head", "cell", "tone", "word"),
     [
-        (promised("not certified"), "Could be certified", "at least 85.4 %",
-         "open", "Not certified"),
         (promised("not certified", low=0.8, high=0.85), "Could be certified", "at least 85.4 %",
          "fails", "Not certified"),
         (promised("approximate"), "", "", "open", "Approximate, not certified"),
@@ -245,8 +226,8 @@ def test_what_would_certify():
                     f"maximize recall subject to {text}"),
            "Could be certified" if best else "", best, "open", "Not certified")
           for limit, text, best in (
-              (0.85432, "churn <= 0.1", "at most 85.5 %"),
-              (None, "precision >= 0.9", ""), (float("nan"), "precision >= 0.9", ""),
+              (0.85432, "precision >= 0.9", "at least 85.4 %"),
+              (0.85432, "churn <= 0.1", "at most 85.5 %"), (None, "precision >= 0.9", ""),
               (0.0, "precision >= 0.9", ""), (1.0, "churn <= 0.1", ""),
           )),
     ],
@@ -272,7 +253,6 @@ def test_rows_held_out_follow_what_is_promised_unless_they_refute_it(low, high, 
     assert headline(facts) in words_of(report_text(held_out, facts))
 
 
-# -- refusals ---------------------------------------------------------------------------
 def refusal(best=None, **more):
     found = replace(promised("not certified").guarantee, **more)
     return refused(Unshown(found, Goal.parse(GOAL), best or BestBounds()))
@@ -285,14 +265,11 @@ def test_a_refusal_in_words():
     assert isinstance(error, NotCertifiable)
     assert error.finding == (
         "Even the safest rule does not pass its test on the 1,000 rows that certify: they do not "
-        "show precision >= 0.9 at 95 % confidence. "
-        "The most that they show of any rule tried is precision >= 0.85; recall is then "
-        "41.3 %. About 4,800 rows that certify would do"
+        "show precision >= 0.9 at 95 % confidence. The most that they show of any rule tried is "
+        "precision >= 0.85; recall is then 41.3 %. About 4,800 rows that certify would do"
     )
-    assert error.remedy == "`on_uncertified='nearest'` gives the safest rule without a guarantee"
-    assert (error.constraint, error.value, error.limit, error.rows_needed, error.reached) == (
-        text, 0.88, 0.85432, 4800, 0.413,
-    )  # fmt: skip
+    assert (error.constraint, error.value, error.limit) == (text, 0.88, 0.85432)
+    assert (error.rows_needed, error.reached) == (4800, 0.413)
     back = pickle.loads(pickle.dumps(error))
     assert (str(back), back.reachable, back.reached) == (str(error), {text: 0.85}, 0.413)
 
@@ -305,7 +282,3 @@ def test_a_refusal_that_nothing_helps():
     error = refusal(rows_needed=1_000_001)
     assert error.rows_needed is None
     assert "hardly reach the bound: more rows may not help. Loosen" in str(error)
-    # A confidence of its own is said once.
-    text = "precision >= 0.9 with confidence 0.99"
-    error = refusal(constraints=(one_test(text, confidence=0.99, **FAILED),))
-    assert "they do not show precision >= 0.9 with confidence 0.99. Loosen" in str(error)

@@ -39,9 +39,6 @@ def on(goal, table=HERE, **more):
     return replace(evaluate(goal, y, decided, pos_label="yes"), **more)
 
 
-# -- counting ---------------------------------------------------------------------------
-
-
 def test_a_population_without_rows_is_not_evaluated():
     y, decided = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [8, 2, 2, 4], axis=0).T
     g = {"g": np.where(y, "a", "b")}
@@ -92,7 +89,6 @@ def test_groups():
     assert any("partly noise" in w for w in report.warnings)
 
 
-# -- what to beware of ------------------------------------------------------------------
 def test_few_rows():
     with pytest.warns(FewRowsWarning, match=r"precision >= 0.85.*91 decide it") as caught:
         warn_few_rows(on("maximize recall s.t. precision >= 0.85 and predicted_rate <= 0.2"))
@@ -138,19 +134,14 @@ def test_a_few_rows_that_carry_the_sum_are_named_the_largest_first():
     assert text.startswith("10 of 500 rows carry 71.")
     assert "rows 400, 7, " in text
     # A weight of zero is as if absent, and equal weights change nothing.
-    weight = np.ones(500)
-    weight[[7, 400]] = 0.0
-    assert heavy(amount, weight=weight) == []
+    assert heavy(amount, weight=(amount == 1).astype(float)) == []
     assert heavy(amount, weight=np.full(500, 2.0)) == [text]
     # Of fewer than 200 rows ten are many, and a third is where it begins.
-    assert heavy([1000.0] * 10 + [1.0] * 189) == []
-    assert heavy([1000.0] * 10 + [1.0] * 190)
-    assert heavy([10.0] * 10 + [1.0] * 200)
-    assert heavy([10.0] * 10 + [1.0] * 201) == []
+    for large, small, noted in ((1000, 189, 0), (1000, 190, 1), (10, 200, 1), (10, 201, 0)):
+        assert len(heavy([large] * 10 + [1] * small)) == noted
     assert heavy(amount, "recall") == []
 
 
-# -- words ------------------------------------------------------------------------------
 def test_the_text_says_what_matters():
     report = on(
         "maximize recall subject to precision >= 0.85 and predicted_rate <= 0.2 and f1 >= 0.9",
@@ -186,7 +177,6 @@ def test_the_text_says_what_matters():
     )
 
 
-# -- values -----------------------------------------------------------------------------
 numbers, words = st.floats(allow_nan=False), st.text(max_size=8)
 labels = words | st.integers(-5, 5) | st.booleans() | st.floats(-9, 9)
 columns = st.lists(st.tuples(words, labels), max_size=2).map(tuple)
@@ -245,11 +235,10 @@ def test_what_is_not_a_report():
     one, other = (on("recall", run=Run(f"day {s}", s, {"x": v})) for s, v in ((1, "a"), (2, "b")))
     assert one == other  # but for the run
     assert one.to_dict()["run"] != other.to_dict()["run"]
-    for data in ({}, {"format": 2}, {"format": 3}, {"format": 4}, [], None):
-        with pytest.raises(ValueError, match="report"):
+    spoilt = one.to_dict() | {"zzz": 1}
+    for data in ({}, {"format": 2}, {"format": 3}, {"format": 4}, [], None, spoilt):
+        with pytest.raises(ValueError, match=r"report|zzz"):
             GoalReport.from_dict(data)
-    with pytest.raises(ValueError, match="zzz"):
-        GoalReport.from_dict({**on("recall").to_dict(), "zzz": 1})
     with pytest.raises(ValueError, match="status"):
         GoalReport("maximize recall", Entry("recall", 1.0), status="done")
 

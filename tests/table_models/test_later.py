@@ -33,9 +33,8 @@ def test_what_is_odd_comes_in_one_line(precise, said):
 def test_a_class_that_became_rare(precise, said):
     rare = pd.concat([LATER[LATER["y"] == "no"], LATER[LATER["y"] == "yes"][:10]])
     judged = precise.evaluate(rare)
-    share = 100 * 10 / len(rare)
     (line,) = [note for note in said() if "what held there need not hold here" in note]
-    assert f"class 'yes' is {share:.3g} % of these rows" in line
+    assert f"class 'yes' is {1000 / len(rare):.3g} % of these rows" in line
     assert line in judged.warnings
     precise.evaluate(LATER)
     assert not [n for n in said() if "need not hold here" in n]
@@ -46,14 +45,10 @@ def test_adapt_keeps_a_bound_on_what_is_predicted(said):
     goal = "maximize recall subject to predicted_rate <= 0.2"
     fitted = fit_table(DATED, goal, drop=("customer", "day"))
     shifted = LATER.assign(a=LATER["a"] + 1)
-    before = fitted.predict(shifted)
-    assert (before["prediction"] == "yes").mean() > 0.3
-    adapted = fitted.predict(shifted, adapt=True)
-    share = (adapted["prediction"] == "yes").mean()
-    assert 0.18 <= share <= 0.2
+    assert kept_of(fitted.predict(shifted)).mean() > 0.3
+    assert 0.18 <= kept_of(fitted.predict(shifted, adapt=True)).mean() <= 0.2
     assert any("found anew" in note for note in said())
-    few = fitted.predict(shifted, at_most=5, adapt=True)
-    assert (few["prediction"] == "yes").sum() == 5
+    assert kept_of(fitted.predict(shifted, at_most=5, adapt=True)).sum() == 5
 
 
 def test_adapt_needs_a_rule_and_no_labels(precise):
@@ -82,9 +77,7 @@ def test_the_highest_scores_stay_accepted(precise, said):
     assert not (kept & ~accepted).any()
     (note,) = [note for note in said() if "keep that" in note]
     assert f"'yes' for {n:,} of {len(LATER):,} rows, and the {n // 2} best keep that, with" in note
-    assert "whether the goal's constraints hold for them was not counted" in note
     assert precise.predict(LATER, at_most=n).equals(free)
-    assert not [note for note in said() if "keep that" in note]
 
 
 def test_room_in_each_group(precise, said):
@@ -123,7 +116,7 @@ def test_what_is_refused(precise, asked, words):
 
 def test_at_most_is_for_two_classes():
     y = np.where(DATED["a"] > 0.7, "high", np.where(DATED["a"] > -0.5, "mid", "low"))
-    three = fit_table(DATED.assign(y=y), "macro_f1", drop=("customer", "day"))
+    three = fit_table(DATED[["a"]].assign(y=y)[:150], "macro_f1")
     with pytest.raises(InputError, match="`at_most` is for two classes"):
         three.predict(LATER, at_most=5)
 

@@ -53,11 +53,9 @@ def test_kinds_and_the_same_table():
     "text, age, code",
     [
         ("code,extra,born,ok,age\n1,9,2001-02-03,true,1\n2,9,,,\n", [1, None], ["1", "2"]),
-        ("age;ok;born;code\n1,5;true;2001-01-01;1,5\n", [1.5], ["1,5"]),
         # Codes keep how they are written.
         ("code,age,ok,born\n1,1,,\n2.50,,,\n,,,\n1e3,,,\n", [1, None, None, None],
          ["1", "2.50", None, "1e3"]),
-        ("age,ok,born,code\n,,,\nNA,,,\n", [None, None], [None, None]),
     ],
 )  # fmt: skip
 def test_order_other_columns_and_numbers_as_codes(text, age, code):
@@ -110,10 +108,8 @@ def test_parquet_and_frames_after_csv():
     "text, classes, found",
     [
         ("y\n1\n0\n", np.array(["0", "1"]), ["1", "0"]),
-        ("y\n1\n0\n", np.array([0, 1]), [1, 0]),
         ("y\n1.0\n0.0\n", np.array([0, 1]), [1, 0]),
         ("y\nTrue\nfalse\n", np.array([False, True]), [True, False]),
-        ("y\n01\n02\n", np.array(["01", "02"]), ["01", "02"]),
         ("y\n01\n02\n", None, ["01", "02"]),
         ("y\n1\n2\n", None, [1, 2]),
     ],
@@ -129,10 +125,7 @@ def test_labels_are_of_the_kind_of_the_classes(text, classes, found):
     [
         ("label,x\n1,1\n", [0, 1], "stdin has no column 'y'"),
         ("y,x\n1,1\n,2\nNA,3\n", [0, 1], "2 rows have no label in column 'y', the first in line 3"),
-        ("y,x\n1,1\n,2\n", [0, 1], "1 row has no label in column 'y', in line 3"),
         ("y,x\n1,1\n7,2\n", [0, 1], "line 3: the label '7' in column 'y' is not a class of the m"),
-        ("y,x\n1,1\nyes,2\n", [0, 1], "line 3: the label 'yes' in column 'y' is not a class"),
-        ("y\n2024-01-01\n", [0, 1], "the label '2024-01-01'"),
         ("y\n2024-01-01\n", None, "holds dates"),
     ],
 )
@@ -142,7 +135,6 @@ def test_labels_that_are_invalid(text, classes, message):
 
 
 # ---------------------------------------------------------------------- columns of a model
-CLASSES = ("sklearn.naive_bayes.GaussianNB", "sklearn.svm.LinearSVC")
 
 
 def mixed(n=300, seed=0):
@@ -164,34 +156,34 @@ def mixed(n=300, seed=0):
     return frame, y
 
 
-@over("estimator", LEARNERS + CLASSES)
+@over("estimator", [*LEARNERS, "sklearn.svm.LinearSVC"])
 def test_each_estimator_on_mixed_columns(estimator):
-    X, y = mixed()
+    X, y = mixed(150)
     columns = kinds_of(X)
     model = clone(model_for(columns, estimator)).fit(X, y)
     assert model.score(X, y) > 0.75
     odd = X.head(5).assign(city="Paris", kids=np.nan, born=pd.NaT, extra=1)
     for new in (odd, X.head(5).assign(city=None, age=np.nan)):
         assert len(model.predict(new)) == 5  # a warning would be an error
-    again = model_for(columns, estimator).fit(X, y)
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    if estimator in LEARNERS:  # columns may be empty in a part of the rows
-        X, y = mixed(60)
-        model = model_for(columns, estimator).fit(X.assign(age=np.nan, born=pd.NaT), y)
-        assert len(model.predict(mixed(20, 1)[0])) == 20
+    if estimator == LEARNERS[0]:
+        again = model_for(columns, estimator).fit(X, y)
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
         notes = described(model_for(columns, estimator), columns, {"id": "no values"})
         kinds = ["2 numbers", "1 true-or-false column", "1 category", "1 date", "Left out"]
         assert [note.split(":")[0] for note in notes] == kinds
         assert all(note.split(": ")[1] for note in notes)
+    if estimator in LEARNERS:  # columns may be empty in a part of the rows
+        X, y = mixed(60)
+        model = model_for(columns, estimator).fit(X.assign(age=np.nan, born=pd.NaT), y)
+        assert len(model.predict(mixed(20, 1)[0])) == 20
 
 
 def test_many_categories():
     rng = np.random.default_rng(0)
-    X = pd.DataFrame({"shop": rng.integers(0, 1000, 4000).astype(str)})
-    y = rng.integers(0, 2, 4000)
+    X = pd.DataFrame({"shop": rng.integers(0, 400, 1200).astype(str)})
+    y = rng.integers(0, 2, 1200)
     for estimator in LEARNERS:
-        model = model_for(kinds_of(X), estimator).fit(X, y)
-        width = model.named_steps["columns"].transform(X.head(1)).shape[1]
+        width = model_for(kinds_of(X), estimator)[:-1].fit(X, y).transform(X.head(1)).shape[1]
         assert width == (50 if estimator == "logistic" else 1)
     learner = model_for(kinds_of(X), "hist-gradient-boosting").named_steps["model"]
     assert learner.categorical_features == [0]
@@ -213,30 +205,19 @@ def test_estimators_that_are_invalid(name, message):
         learner_for(name)
 
 
-def test_the_seed_goes_to_the_learner():
-    assert learner_for("sklearn.svm.SVC", seed=3).random_state == 3
-    assert learner_for("random-forest", seed=3).random_state == 3
-
-
 def test_unusable_columns():
     n = 100
     frame = pd.DataFrame(
         {
-            "id": [f"k{i}" for i in range(n)],
-            "row": range(n),
-            "one": "x",
-            "none": np.nan,
-            "gap": [1.0, *[np.nan] * (n - 1)],
-            "real": np.random.default_rng(0).normal(size=n),
+            "id": [f"k{i}" for i in range(n)], "row": range(n), "one": "x", "none": np.nan,
+            "gap": [1.0, *[np.nan] * (n - 1)], "real": np.random.default_rng(0).normal(size=n),
             "few": ["a", "b"] * (n // 2),
         }
-    )
+    )  # fmt: skip
     assert unusable(frame, kinds_of(frame)) == {
-        "id": "100 different values in 100 rows",
-        "row": "it counts the rows",
-        "one": "the same value in every row",
-        "none": "no values",
-    }
+        "id": "100 different values in 100 rows", "row": "it counts the rows",
+        "one": "the same value in every row", "none": "no values",
+    }  # fmt: skip
 
 
 def test_date_parts():
@@ -322,26 +303,21 @@ def test_a_step_is_timed_unless_it_fails(caplog):
         raise ValueError
     with step("two"):
         pass
-    begins_and_ends = [(r.step, getattr(r, "seconds", "begins")) for r in caplog.records]
-    assert begins_and_ends[:3] == [("one", "begins"), ("one", None), ("two", "begins")]
-    assert begins_and_ends[3][1] >= 0
+    *found, (last, seconds) = ((r.step, getattr(r, "seconds", "begins")) for r in caplog.records)
+    assert found[:3] == [("one", "begins"), ("one", None), ("two", "begins")]
+    assert (last, seconds >= 0) == ("two", True)
 
 
-@pytest.mark.parametrize(
-    ("fails", "said"),
-    [
-        (False, ["few rows", "stopped after 9 seconds: the best found so far is kept"]),
-        (True, ["few rows", "stopped after 9 seconds"]),
-    ],
-)
-def test_a_note_of_what_is_kept_waits_for_the_end(fails, said, notes):
+@over("fails", [False, True])
+def test_a_note_of_what_is_kept_waits_for_the_end(fails, notes):
+    before, short = len(notes()), "stopped after 9 seconds"
+    kept = f"{short}: the best found so far is kept"
     with contextlib.suppress(ValueError), warnings_as_notes() as heard:
-        kept = "stopped after 9 seconds: the best found so far is kept"
-        warnings.warn(StoppedWarning(kept, "stopped after 9 seconds"), stacklevel=1)
+        warnings.warn(StoppedWarning(kept, short), stacklevel=1)
         warnings.warn("few rows", stacklevel=1)
         warnings.warn("no longer so", DeprecationWarning, stacklevel=1)
-        assert notes() == ["few rows"]
+        assert notes()[before:] == ["few rows"]
         assert len(heard) == 2
         if fails:
             raise ValueError
-    assert notes() == said
+    assert notes()[before:] == ["few rows", short if fails else kept]
