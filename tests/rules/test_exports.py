@@ -317,6 +317,7 @@ HALF, ONE, OF_X = Threshold(0.5), Argmax(np.eye(2)), RULES["value"]
     (TWO, "s", {}, ValueError, r"`hash_column` is needed: .* uniform number in \[0, 1\)"),
     (TWO, "s", {"hash_column": 3}, TypeError, "`hash_column`: a column is named by text, got 3"),
     (HALF, "s", {"dialect": "oracle"}, ValueError, "`dialect` is one of 'ansi', .*'oracle'"),
+    (HALF, ["s"], {}, TypeError, r"one score, so name one column, got \['s'\]"),
     (HALF, "", {}, TypeError, "`score`: a column is named by text, got ''"),
     (HALF, "a\0", {}, ValueError, "holds '.x00', which this dialect"),
     (HALF, "`", {"dialect": "bigquery"}, ValueError, "cannot write"),

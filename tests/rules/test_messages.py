@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 
 from rules.strategies import rules
 from setpoint.goals import Other
-from setpoint.rules import Argmax, Band, ClassNames, Mixture, PerSegment, Threshold, ValueAware
+from setpoint.rules import (
+    Argmax,
+    Band,
+    ClassNames,
+    Mixture,
+    PerSegment,
+    Threshold,
+    ValueAware,
+    per_segment,
+)
 from thinning import over
 
 INF, NAN = float("inf"), float("nan")
@@ -36,6 +45,7 @@ YES, DEFERS = ClassNames(("no", "yes")), ClassNames(("no", "yes", "defer"))
     (Argmax, ([[1.0, 2.0], [3.0]],), ValueError, "rows differ in length"),
     (Argmax, ([[True, False]],), TypeError, "`G` must hold numbers"),
     (Argmax, ([[1.0, 2.0]], [1.0]), ValueError, r"one entry a class \(2\), got 1"),
+    (Argmax, ([[1.0, 2.0]], [1.0, INF]), ValueError, "`offset` must be finite"),
     (Argmax.weighted, ([1],), ValueError, "two or more"),
     (ValueAware, ("x", EYE), TypeError, "`columns` must be a list of names, got the text"),
     (ValueAware, ([], EYE), ValueError, "`columns` must be one or more different names"),
@@ -54,6 +64,7 @@ YES, DEFERS = ClassNames(("no", "yes")), ClassNames(("no", "yes", "defer"))
     (PerSegment, ([T], SEX), ValueError, "2 segments need as many rules, got 1"),
     (PerSegment, ([], ()), ValueError, "at least one is needed"),
     (PerSegment, ([0.1, 0.2], SEX), TypeError, "expected a Rule"),
+    (per_segment, ([0.1], [()]), TypeError, "expected a Rule"),
     (PerSegment, ([T, T], SEX, "group"), ValueError, "`by` must be"),
     (PerSegment, ([T, T], (SEX[0], SEX[0])), ValueError, "could be in both"),
     (PerSegment, ([T, T], (SEX[0], (("sex", Other(("M",))),))), ValueError,

@@ -103,6 +103,7 @@ BAD = [
     (document(HALF.replace("0.5", "NaN")), "holds NaN"),
     (document(HALF.replace("0.5", "Infinity")), "holds Infinity, .* infinity is 'inf'"),
     (document(HALF.replace("0.5", "1e999")), "rule.threshold: found inf"),
+    (document(HALF.replace("0.5", "1" + "0" * 400)), "rule.threshold: found 1000"),
     (document(HALF.replace("0.5", "1" + "0" * 5000)), "broken or cut off"),
     (document(HALF.replace("0.5", '"nan"')), "rule.threshold: found 'nan' .* 'inf' or '-inf'"),
     (document(HALF.replace("0.5", "true")), r"rule.threshold: found True \(bool\)"),
