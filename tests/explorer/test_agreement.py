@@ -50,7 +50,7 @@ def close(found, expected):
         return bool((same | (np.abs(found - expected) <= room)).all())
 
 
-@over("some", [NUMBERS[i::4] for i in range(4)], every=4)
+@over("some", [NUMBERS[i::5] for i in range(5)], every=5)
 def test_values_at_cuts_and_the_best_cut_under_moved_bounds(some, monkeypatch):
     for name in ("limits_at", "sure_limits"):
         monkeypatch.setattr(f"setpoint.explorer.payload.{name}", lambda *_: None)
