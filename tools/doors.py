@@ -32,26 +32,9 @@ KERNELS = {
 """Files that tests compare with an oracle of their own."""
 USERS = {"cli": "app", "online": "river", "plugin": "onnx"}
 """Modules that users name: the shell itself, and what needs an optional package."""
-LEFT = {
-    "counts": "rows",
-    "classifiers": "base by_rule modules opening persistence",
-    "cli": "begin predict session",
-    "goals": "expressions parse populations",
-    "guarantees": "promise",
-    "inputs": "classes",
-    "judging": "judge",
-    "penalty": "classifier",
-    "plugin": "fit.fitting solving",
-    "ramp": "classifier",
-    "report": "document page.page",
-    "rules": "codec sql",
-    "sources": "engines",
-    "tables": "model",
-}
-"""Files that tests still import, to be tested through a door."""
 OPEN = {
     f"setpoint.{room}.{file}"
-    for known in (KERNELS, USERS, LEFT)
+    for known in (KERNELS, USERS)
     for room, files in known.items()
     for file in files.split()
 }

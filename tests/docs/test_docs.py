@@ -12,7 +12,6 @@ import pytest
 
 import setpoint
 from setpoint.goals import TABLE
-from setpoint.goals.populations import REDUCERS
 from setpoint.solvers import FAMILIES, SOLVERS
 from thinning import over
 
@@ -168,7 +167,13 @@ def test_pages_of_metrics_and_of_the_language_are_complete(hooks):
     assert hooks.metric_line("precision").startswith('precision = _formula("precision", tp /')
     assert all(hooks.metric_line(name) for name in TABLE)
     page = text_of(ROOT / "docs/reference/language.md")
-    assert [kind for kind in REDUCERS if f"`.{kind}`" not in page] == []
+    with pytest.raises(setpoint.GoalError, match="known: ") as refused:
+        setpoint.Goal.parse("maximize recall.nonsense(g)")
+    reducers = re.findall(r"'(\w+)'", str(refused.value))
+    assert len(reducers) == 12
+    assert [
+        kind for kind in reducers if f"`.{kind}`" not in page and f"`.{kind}(" not in page
+    ] == []
 
 
 def test_files_classes_and_constants_that_pages_name_exist():

@@ -93,7 +93,7 @@ def test_values_at_cuts_and_the_best_cut_under_moved_bounds(some, monkeypatch):
         else:
             worst = max(-min(c.slack, 0.0) for c in best.constraints)
             assert float(found[moves]["violation"]) <= worst + 1e-12, str(goal)
-    assert known > 0.8 * len(cases) > 40
+    assert known > 0.8 * len(cases) > 0.64 * len(some)
 
 
 # -- the views write numbers as the report does, and draw no more of a curve than is seen --------

@@ -85,7 +85,7 @@ def test_predict_says_what_it_needs():
 
 
 def test_columns_go_by_the_index_of_X():
-    """Labels and weights too (tests/conformance/test_index.py)."""
+    """Labels and weights too (tests/conformance/test_rows.py)."""
     at = [f"row {i}" for i in range(len(X))]
     rows, y, g = X[["score"]].set_axis(at), pd.Series(Y, at), X["g"].set_axis(at)
     order = np.random.default_rng(2).permutation(len(X))
