@@ -144,6 +144,29 @@ def test_a_general_goal_that_may_draw():
     assert theirs.report.objective.value == mine.report.objective.value
 
 
+@over(
+    "goal",
+    [
+        "maximize precision subject to recall.difference(region) <= 0.01 and recall >= 0.3",
+        "maximize g_mean subject to fpr.difference(region) <= 0.02",
+    ],
+)
+def test_coupled_thresholds_are_proved_as_in_memory(goal):
+    frame, passes = table(22, 5_000).sort_values("region"), []
+    named = {**NAMES, **GROUPS, "decide_on": "region"}
+    report = solve(goal, DUCKDB(frame), **named, exact=True, watch=passes.append).report
+    assert (report.status, report.certificate.gap, passes[-1].gap) == ("optimal", 0.0, 0.0)
+    assert report.objective.value == solve(goal, frame, **named).report.objective.value
+
+
+def test_tolerance_ends_passes():
+    passes = []
+    near = solve("f1", DUCKDB(table(6, 20_000)), **NAMES, tol=0.05, watch=passes.append)
+    assert len(passes) == 1
+    assert near.report.certificate.gap <= 0.05
+    assert str(passes[0]).startswith("pass 1: 20,000 rows; gap at most")
+
+
 NESTED = "maximize precision subject to recall >= 0.8"
 SPLIT = "maximize recall subject to precision >= 0.55"
 PROMISED = ("state", "confidence", "rows", "attempt", "tried", "passed", "reached", "method",
