@@ -1,6 +1,8 @@
 """Margins of rules, the path from safe to bold ones, and what is certified of several tests."""
 
 import math
+from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,10 +11,11 @@ from scipy import stats
 from setpoint import Goal
 from setpoint.counts import Confusion
 from setpoint.guarantees import MARGINS, Promise, RuleTests, fixed_sequence, holm, level_of_try
-from setpoint.guarantees.paths import path_rules_of
+from setpoint.guarantees.paths import _pairs_near, path_rules_of
 from setpoint.guarantees.requirements import leaves
 from setpoint.inference.delta import slopes
 from setpoint.program import link
+from setpoint.rules import Band
 from thinning import over
 
 # ---------------------------------------------------------------------- margins
@@ -151,3 +154,16 @@ def test_levels_of_all_tries_together():
     assert levels[0] == 0.05
     assert (np.diff(levels) < 0).all()
     assert sum(levels) == pytest.approx(0.05 * (2.0 - 6.0 / math.pi**2), rel=1e-3)
+
+
+@over(("low", "high"), [(0.2, 0.6), (0.0, 0.995)])
+def test_pairs_of_cutoffs_near_those_of_a_band_are_tried(low, high):
+    n, thresholds = 1_000, np.linspace(1.0, 0.0, 1_000)  # they fall
+    curve = SimpleNamespace(n_cutoffs=n, thresholds=lambda at: thresholds[at])
+    upper, lower = np.divmod(_pairs_near(curve, Band(low, high)), n)
+    assert ((upper >= 0) & (upper <= lower)).all()
+    tried = set(zip(upper.tolist(), lower.tolist(), strict=True))
+    near = [int(np.argmin(abs(thresholds - t))) + np.arange(-20, 21) for t in (high, low)]
+    ends = [at[(at >= 0) & (at < n)].tolist() for at in near]
+    assert {(a, b) for a, b in product(*ends) if a <= b} | {(0, n - 1)} <= tried
+    assert len(tried) <= 251 * 250 / 2
