@@ -67,13 +67,14 @@ def test_setpoint_alone_imports_no_package():
 
 
 def test_a_name_imports_little_more_than_scikit_learn():
-    before, model, classifier = loaded(
+    before, model, classifier, online = loaded(
         "from sklearn.calibration import CalibratedClassifierCV",
         "from setpoint import load_model",
         "from setpoint import PlugInClassifier",
+        "from setpoint.online import OnlineFClassifier",
     )
     # scikit-learn imports SciPy's statistics by itself.
-    for after in (model, classifier):
+    for after in (model, classifier, online):
         assert packages(after) - packages(before) <= {"setpoint", "highspy", "narwhals"}
         assert not packages(after) & HEAVY
 

@@ -148,16 +148,20 @@ def test_all_caught_is_not_certain():
 
 
 # ---------------------------------------------------------------------- coverage
-def misses(text, kind, n, draws=1000):
+def misses(text, kind, n, draws=1000, spread=None, level=0.95):
     """Shares of the draws in which the truth lies below the interval, and above it."""
 
+    def rows(n):
+        found = drawn(rng, n, kind)
+        return *found, None if spread is None else rng.lognormal(0.0, spread, n)
+
     rng = np.random.default_rng(0)
-    bound, found = counted(text, *drawn(rng, 2_000_000 if draws >= 1000 else 200_000, kind))
+    bound, found = counted(text, *rows(2_000_000 if draws >= 1000 else 200_000))
     truth = 0.0 if "difference" in text else found.value(bound)
     out = []
     for _ in range(draws):
         try:
-            low, high, _ = interval_of(*counted(text, *drawn(rng, n, kind)), 0.95)
+            low, high, _ = interval_of(*counted(text, *rows(n)), level)
         except EmptyPopulationError:
             continue
         out.append((truth < low - 1e-9, truth > high + 1e-9))
@@ -179,3 +183,15 @@ def test_amounts_with_long_tails(text, n):
     assert below + above <= 0.07
     # The largest amounts carry the sum, and no interval of so few rows sees all of that.
     assert misses(text, "lognormal", n).sum() <= (0.1 if n < 5000 else 0.08)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n", [200, 600, 2000])
+@pytest.mark.parametrize("text", ["recall.weighted(amount)", "profit(tp=amount - 1, fp=-1)"])
+def test_limits_of_weighted_rows(text, n):
+    """One-sided limits of 95 %, whose weights spread as little or as much as usual."""
+    for spread, most in ((0.0, 0.07), (0.6, 0.08)):
+        assert max(misses(text, "exponential", n, spread=spread, level=0.9)) <= most
+    # No typical row is light where heavy ones carry the sum: one is drawn by its weight.
+    if "recall" in text:
+        assert misses(text, "exponential", n, spread=1.3, level=0.9)[0] <= 0.09

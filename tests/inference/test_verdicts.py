@@ -4,9 +4,10 @@ import math
 from itertools import product
 
 import numpy as np
+import pytest
 
-from inference.samples import ONE, confusion, expression, grouped
-from setpoint.inference import interval, verdict_of
+from inference.samples import ONE, confusion, deployed, drawn, expression, grouped
+from setpoint.inference import bind_counted, interval, interval_of, verdict_of
 from thinning import over
 
 TAIL = 0.05
@@ -119,3 +120,54 @@ def test_differences_of_small_groups(m, n, text):
     assert low.max() <= 0.06
     assert high.max() <= 0.06
     assert high.mean() <= TAIL
+
+
+# -- by drawing ---------------------------------------------------------------------------
+DRAWS = 2000
+MOST = TAIL + 2.33 * math.sqrt(TAIL * (1 - TAIL) / DRAWS)
+LEAST = 0.54 - 2.33 * math.sqrt(0.6 * 0.4 / DRAWS)
+COST = "cost({('yes', 'no'): 5, ('no', 'yes'): 1})"
+
+
+def sides(text, strata, shares, n):
+    """The truth, the estimates and the limits of many draws."""
+    rng, wanted = np.random.default_rng(0), expression(text)
+    (bound,), counted = bind_counted([wanted], confusion(strata, shares * 1e9))
+    truth, found = counted.value(bound), []
+    for _ in range(DRAWS):
+        (bound,), counted = bind_counted([wanted], drawn(rng, strata, shares, n))
+        found.append((counted.value(bound), *interval_of(bound, counted, LEVEL)[:2]))
+    return truth, np.array(found)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("text", [
+    "recall", "precision", "f1", "accuracy", "predicted_rate", "balanced_accuracy", "g_mean",
+    "recall.difference(g)", COST, "fbeta(2)", "mcc", "precision.min(g)",
+])  # fmt: skip
+def test_a_rule_at_its_bound_is_seldom_shown_and_a_better_one_is(text):
+    truth, found = sides(text, *grouped(2, 0.3, [0.85, 0.7], 0.1), 1000)
+    for relation, sign in ((">=", 1), ("<=", -1)):
+        two_errors = sign * 2 * found[:, 0].std()
+        at, better = (
+            np.mean([verdict_of(low, high, b, relation) == "shown" for _, low, high in found])
+            for b in (truth, truth - two_errors)
+        )
+        assert at <= MOST
+        # A floor under a gap halves its tail: either group may be the larger.
+        least = 0.40 if "difference" in text and sign == 1 else LEAST
+        assert better >= least or ".min" in text
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n", [300, 1000])
+@pytest.mark.parametrize("text", ["recall", "precision", "f1", "accuracy", "g_mean", "mcc", COST])
+def test_against_the_deployed_model_limits_are_narrower_than_of_rows_of_each_ones_own(text, n):
+    where = deployed(0.3, 0.7, 0.1, 0.06)
+    truth, found = sides(f"{text} - {text}.baseline()", *where, n)
+    assert (found[:, 1] > truth + 1e-9).mean() <= MOST
+    assert (found[:, 2] < truth - 1e-9).mean() <= MOST
+    _, alone = sides(text, *where, n)
+    assert (
+        np.ptp(found[:, 1:], axis=1).mean() < 0.6 * np.sqrt(2) * np.ptp(alone[:, 1:], axis=1).mean()
+    )

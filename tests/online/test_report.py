@@ -1,8 +1,10 @@
 """The report of a stream counts what was decided; the window counts the last rows; memory."""
 
+import gc
 import json
 import pickle
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -139,3 +141,27 @@ def test_memory_is_flat():
         clf.predict_learn(rows, y)
     assert clf.n_rows_seen_ == 100_000
     assert len(pickle.dumps(clf)) <= before + 100
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="of Linux")
+def test_memory_of_the_process_is_flat():
+    """Twenty million rows, whose prior and scale move: and the report still counts every one."""
+    clf, used, hits, wrong = online(window=50_000), [], 0, 0
+    for number in range(200):
+        rng = np.random.default_rng(number)
+        X = rng.standard_normal((100_000, 3), dtype=np.float32)
+        noise = 0.7 * rng.standard_normal(100_000, dtype=np.float32)
+        y = (X[:, 0] + 0.5 * X[:, 1] + noise > 2.5 + np.sin(number / 30.0)).view(np.int8)
+        X[:, 2] *= 1.0 + number / 50.0
+        decided = clf.predict_learn(X, y)
+        hits += int((decided & y).sum())
+        wrong += int((decided != y).sum())
+        if number >= 10:
+            gc.collect()
+            used.append(int(Path("/proc/self/statm").read_text().split()[1]) * 4096)
+    assert clf.n_rows_seen_ == 20_000_000
+    f = clf.goal_report_.objective.value
+    assert f == pytest.approx(2 * hits / (2 * hits + wrong), abs=1e-12)
+    assert f > 0.3
+    assert max(used) - used[0] <= 1e6, used[::10]

@@ -1,8 +1,12 @@
 """Killed trainings go on and end with the same bits; other files are refused and left alone."""
 
+import signal
+import subprocess
+import sys
 from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -106,6 +110,29 @@ def test_goes_on_with_the_same_bits(case, share, path):
     assert list(path.parent.iterdir()) == []
     # What was done is not done again, but for steps since the last refresh.
     assert case != "network" or rest <= n_steps - n + 3
+
+
+@pytest.mark.long
+def test_goes_on_after_a_kill(path):
+    code = f"""
+import os, signal
+from penalty import test_checkpoint as tests
+from setpoint.search import Limits
+ticks = []
+def tick(self):
+    ticks.append(1)
+    if len(ticks) == 20:
+        os.kill(os.getpid(), signal.SIGKILL)
+Limits.tick = tick
+tests.CASES["network"](checkpoint={str(path)!r}, checkpoint_every=0).fit(*tests.ROWS)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[1], check=False)
+    assert done.returncode == -signal.SIGKILL
+    outcome, n_steps = whole("network")
+    found, rest = trained("network", checkpoint=path, checkpoint_every=0)
+    assert found == outcome
+    assert rest <= n_steps - 20 + 3
+    assert list(path.parent.iterdir()) == []
 
 
 def test_that_of_another_training_is_refused(path):

@@ -24,7 +24,7 @@ from setpoint import (
 from setpoint.classifiers import linear_scores, open_fit
 from setpoint.errors import InputError
 from setpoint.penalty.selection import AtMargins
-from setpoint.solvers import CrossEntropy, CuttingPlane, Portfolio, Profiled, Sigmoid
+from setpoint.solvers import CrossEntropy, CuttingPlane, Minibatches, Portfolio, Profiled, Sigmoid
 from thinning import over
 
 X, Y = imbalanced(1000)
@@ -233,3 +233,14 @@ def test_several_models_are_tried_and_one_is_kept():
     data = open_fit(clone(clf), *MANY)
     np.testing.assert_allclose(clf.decision_function(data.X) + clf.threshold_, clf.evidence_.scores)
     assert clf.evidence_.confusion(clf.rule_).counts[:, :, 1].sum() >= 200
+
+
+def test_rows_held_out_choose_and_others_certify_networks_too():
+    pytest.importorskip("torch")
+    clf = penalty(HALF, confidence=0.95, validation_fraction=0.5).fit(*MANY)
+    assert (clf.evidence_.n_rows, clf.goal_report_.counts.n_rows) == (700, 600)
+    assert clf.goal_report_.guarantee.state == "certified"
+    options = {"module": "mlp", "confidence": 0.9, "training": Minibatches(max_epochs=3)}
+    report = penalty(HALF, **options).fit(*MANY).goal_report_
+    assert report.guarantee.state == "certified"
+    assert report.guarantee.rows == report.counts.n_rows == 600

@@ -3,7 +3,9 @@
 import itertools
 import pickle
 import re
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -200,3 +202,22 @@ def test_on_a_gpu(matrix):
     assert not any(ENDED in w for w in report.warnings)
     assert report.satisfied
     assert report.objective.value > 0.5
+
+
+@pytest.mark.long
+def test_a_million_rows_in_two_gigabytes():
+    code = """
+import resource
+import numpy as np
+from penalty.samples import network
+from setpoint.solvers import Portfolio
+rng = np.random.default_rng(0)
+X = rng.normal(size=(1_000_000, 50))
+y = X[:, 0] + rng.normal(size=len(X)) > 2.0
+schedule = {"max_epochs": 1, "batch_size": 4096, "learning_rate": 1e-3}
+clf = network(schedule=schedule, solver=Portfolio(polish=False)).fit(X, y)
+assert len(clf.candidates_) == 8
+most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+assert most < 2.0, most
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[1], check=True)

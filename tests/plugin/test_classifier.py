@@ -3,7 +3,10 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -209,3 +212,27 @@ class TestRouting:
         assert looks.predict(X, sensitive_features=S.g).size == 400
         found = cross_validate(pipeline(), X, Y, cv=2, params=params, error_score="raise")
         assert np.isfinite(found["test_score"]).all()
+
+
+SEEN = set()
+
+
+class Spy(ClassifierMixin, BaseEstimator):
+    """Notes the rows that it gets."""
+
+    def fit(self, rows, y):
+        SEEN.add((type(rows), getattr(rows, "dtype", None), type(y)))
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, rows):
+        SEEN.add((type(rows), getattr(rows, "dtype", None), pd.Series))
+        return np.column_stack([p := np.linspace(0.1, 0.9, rows.shape[0]), 1 - p])
+
+
+@over("form", [np.float32, pd.DataFrame, sparse.csr_array])
+def test_the_inner_model_gets_what_was_given(form):
+    rows = form(X[:60])
+    SEEN.clear()
+    plug("f1", Spy()).fit(rows, pd.Series(Y[:60])).predict(rows)
+    assert {(type(rows), getattr(rows, "dtype", None), pd.Series)} == SEEN

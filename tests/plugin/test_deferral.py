@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 from sklearn.linear_model import LogisticRegression
 
-from setpoint import Goal, PlugInClassifier, evaluate
+from setpoint import Goal, PlugInClassifier, evaluate, solve
 from setpoint.counts import DEFERRED, Evidence
 from setpoint.errors import GoalError
 from setpoint.plugin import Options, search_rule
@@ -123,6 +123,22 @@ def test_draws_reach_what_a_variable_for_each_answer_does(seed):
     assert reached >= -lp.fun - 1e-4
     assert found.certificate.gap is not None
     assert reached + found.certificate.gap >= -lp.fun - 1e-6
+
+
+def test_by_labels_the_bound_holds_over_the_rows_decided():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), 2000)
+    y = (p.cumsum(1) > rng.random((2000, 1))).argmax(1)
+    goal = "minimize deferral_rate subject to accuracy.decided >= 0.8"
+    found = solve(goal, p, y, evidence="label")
+    labels = found.rule.decide(p)
+    kept = labels != 3
+    assert found.report.objective.value == pytest.approx(1 - kept.mean())
+    assert found.report.constraints[0].value == pytest.approx((labels[kept] == y[kept]).mean())
+    # As many as by the largest posterior at least.
+    order = np.argsort(-p.max(axis=1))
+    share = np.cumsum((p.argmax(axis=1) == y)[order]) / np.arange(1, 2001)
+    assert kept.mean() >= np.flatnonzero(share >= 0.8).max() / 2000 - 0.02
 
 
 def fitted(y, **options):

@@ -45,7 +45,7 @@ def rows_of(goal, mass):
     return evidence, at[0], at[1]
 
 
-def searched(goal, mass):
+def searched(goal, mass, *, pooled=False):
     """The population's features of the rule that is found on posteriors, and its space."""
     goal = as_goal(goal)
     evidence, x, s = rows_of(goal, mass)
@@ -55,6 +55,8 @@ def searched(goal, mass):
     counted = evidence.with_posteriors(
         posterior.reshape(len(x), -1), known.joint_columns(evidence.rows)
     )
+    if pooled:
+        counted = evidence.with_posteriors(posterior.sum(axis=1))
     program = link(goal, counted.codebook).at(counted.marginals)
     space = Achievable(program.table, evidence, counted)
     mixed = best_mixture(space, program, 1e-7)
@@ -84,6 +86,22 @@ def test_joint_posteriors_of_a_population_count_what_its_labels_do(goal, shape):
         assert found.mixed.status == "optimal"
         np.testing.assert_allclose(found.v, found.mixed.v, rtol=0, atol=1e-9)
         assert found.true.violation(found.v) <= 1e-9
+
+
+def test_it_is_never_worse_than_pooling_which_breaks_constraints():
+    gains, broken = [], []
+    for seed in range(3):
+        goal, mass = "maximize accuracy.min(g)", population(seed)
+        joint, pooled = (searched(goal, mass, pooled=p) for p in (False, True))
+        gains.append(joint.true.value(joint.v) - pooled.true.value(pooled.v))
+        goal = "maximize accuracy subject to recall(label=1).difference(g) <= 0.02"
+        broken.append(
+            [r.true.violation(r.v) for p in (0, 1) for r in [searched(goal, mass, pooled=p)]]
+        )
+    assert min(gains) >= -1e-6
+    assert max(gains) > 0.01
+    assert np.max(broken, axis=0)[0] <= 1e-9
+    assert np.max(broken, axis=0)[1] > 0.01
 
 
 def grouped(n_rows=600, seed=0, kept=lambda g, y: np.ones(len(y), bool)):

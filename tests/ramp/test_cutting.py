@@ -147,6 +147,17 @@ def test_problem_3_is_solved_as_by_an_interior_point(name, chooser):
     )
 
 
+@over("chooser", CHOOSERS)
+def test_rows_that_cannot_be_met_end_with_multipliers_at_the_cap(chooser):
+    text = "minimize error_rate subject to recall >= 0.99 and predicted_rate <= 0.1"
+    problem, w = oracle.problem_of(text, ROWS), np.zeros(X.shape[1] + 1)
+    majorizer = Majorizer(problem, linear_scores(X, w))
+    found = cutting_planes(majorizer, SVM(X, problem.lam), [w], cap=50.0, chooser=chooser)
+    np.testing.assert_allclose(found.v.max(), 50.0)
+    assert majorizer.values(linear_scores(X, found.w))[1].max() > 0.1
+    assert found.closed
+
+
 # ---------------------------------------------------------------------- the model of the dual
 def test_the_centre_is_that_of_a_triangle_and_of_a_box():
     triangle = Hypograph(1, 10.0)
@@ -198,6 +209,17 @@ def test_no_problem_makes_negative_progress_from_weights_that_meet_the_rows(name
     assert (np.diff(values) <= 1e-9).all()
     assert max(i.excess for i in solved.path) <= 1e-9
     assert solved.converged
+
+
+@over("name", ["", "recall"])
+def test_it_ends_near_the_augmented_lagrangian(name):
+    problem = problem_of(name) if name else oracle.problem_of("minimize error_rate", ROWS)
+    values = []
+    for search in (MajorizeMinimize, AugmentedLagrangian):
+        best = search(problem, np.zeros(X.shape[1] + 1)).solved().best
+        assert best.excess <= 1e-3
+        values.append(best.loss + 0.5 * problem.lam * best.w @ best.w)
+    np.testing.assert_allclose(*values, rtol=0.02)
 
 
 @over("intercept", [0.4, 3.0])

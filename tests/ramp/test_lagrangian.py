@@ -143,6 +143,21 @@ def test_an_idle_bound_changes_nothing():
     assert bound.converged
 
 
+@over("drawn", [True, False])
+def test_rows_that_pull_against_each_other_end_at_the_largest_multiplier(drawn):
+    sets = drawn_sets(0, n=400)
+    sets[None].true = (np.random.default_rng(0).random(400) < 0.3).astype(int)  # pure noise
+    goal = "maximize accuracy subject to recall >= 0.99 and precision >= 0.9"
+    problem = problem_of(goal, sets)
+    solved = AugmentedLagrangian(problem, np.array([1.0, -1.0, 0.0, 0.3]), drawn=drawn).solved()
+    assert not solved.converged
+    assert np.abs(solved.best.w).max() < 1e3
+    assert solved.best.excess > 0.05
+    pairs = zip(problem.rows, solved.multipliers, strict=True)
+    at_cap = {row.text for row, v in pairs if v == LARGEST_MULTIPLIER}
+    assert at_cap == {"recall >= 0.99", "precision >= 0.9"}
+
+
 # ---------------------------------------------------------------------- ends
 @over("search", [AugmentedLagrangian, MajorizeMinimize])
 @over("error", [StoppedError("time is up"), KeyboardInterrupt()])

@@ -7,7 +7,14 @@ import pytest
 
 from report.page_reading import advice, said
 from setpoint import Goal, InfeasibleError, evaluate, solve
-from setpoint.report import Search, between_bounds, goals_to_copy, stricter_goal
+from setpoint.report import (
+    Entry,
+    Search,
+    between_bounds,
+    goals_to_copy,
+    stricter_goal,
+    with_searched_bounds,
+)
 from thinning import over
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
@@ -92,6 +99,31 @@ def test_a_bound_that_the_search_did_not_keep_is_not_called_kept():
     fitted = replace(measured(550, 450), status="optimal", search=Search("plugin", "exact"))
     failing = measured(550, 450, FLOOR.replace("0.5", "0.6"))
     assert "Precision fails: at least 60 % was asked." in advice(failing, fitted)
+
+
+def test_a_measured_bound_beside_a_number_on_the_same_side():
+    y, at = np.repeat([1, 0], 1_000), np.arange(2_000) % 1_000
+    p, b = np.where(at < 750, y, 0), np.where(at < 550, y, 1)
+    goal = "maximize f1 subject to recall >= recall.baseline() - 0.4 and recall >= 0.74"
+    report = evaluate(goal, y, p, baseline=b)
+    assert [e.verdict for e in report.constraints] == [SHOWN, OPEN]
+    (text,) = said(report, "advice")
+    assert "judge by at least 74 %" in text
+
+
+@over(
+    "searched, worked",
+    [
+        ("precision >= 0.5 and precision >= 0.52", None),
+        ("precision >= 0.6 and precision >= 0.4", 0.6),
+        ("precision <= 0.6", None),
+    ],
+)
+def test_the_bound_searched_with_where_a_side_is_bounded_twice(searched, worked):
+    meant = Goal.parse("maximize recall subject to precision >= 0.5 and precision >= 0.52")
+    entries = [Entry(str(c), 0.55, c.rhs.value) for c in meant.constraints]
+    own = Goal.parse(f"maximize recall subject to {searched}")
+    assert [e.worked for e in with_searched_bounds(entries, meant, own)] == [worked, worked]
 
 
 @over(
