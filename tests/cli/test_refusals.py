@@ -187,6 +187,9 @@ REFUSED = {
         ("--no-labels --goal 'maximize recall s.t. precision >= 0.9'", "every constraint needs"),
         ("--no-labels --late-labels", "--late-labels is for rows with labels"),
         ("--late-labels", "--late-labels goes on from the --state"),
+        ("--goal 'maximize recall s.t. recall.difference(id) <= 0.9'",
+         "--goal compares groups that the fit did not look at, and which there may be is "
+         "not known: name them, as in 'recall.on("),
         ("--alpha 1", "--alpha"),
         ("--state model.skops", "would overwrite MODEL"),
         ("--state notes.txt", "is not a state of setpoint monitor"),
