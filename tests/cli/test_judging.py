@@ -114,6 +114,23 @@ def test_the_report_is_that_of_rows_in_memory(run, decided, data):
     )  # fmt: skip
 
 
+def test_decisions_in_a_file_that_are_worth_amounts_or_deferred(run, here):
+    table = pd.read_csv("new.csv")
+    y, old, age = (table[name].to_numpy() for name in ("y", "old", "age"))
+    judge = "evaluate new.csv --target y --json --prediction"
+    done = run(f"{judge} old --goal", "maximize profit(tp=age - 30, fp=-9)")
+    worth = np.where(old == 1, np.where(y == 1, age - 30, -9), 0).mean()
+    assert done.json["evaluated"]["objective"]["value"] == pytest.approx(worth)
+    assert (done.code, done.json["rows"]) == (0, 300)
+    asked = age > 60
+    table.assign(old=np.where(asked, "ask", old)).to_csv("new.csv", index=False)
+    goal = "minimize deferral_rate subject to accuracy.decided >= 0.5"
+    found = run(f"{judge} old --set defer-label=ask --goal", goal).json["evaluated"]
+    assert found["objective"]["value"] == pytest.approx(asked.mean())
+    right = (y == old)[~asked].mean()
+    assert found["constraints"][0]["value"] == pytest.approx(right)
+
+
 def test_the_page_and_the_deployed_model(run, tables):
     goal = "maximize recall subject to churn <= 0.2"
     done = run(f"evaluate 'p*.parquet' {COUNTED}", goal, "--baseline", "old", "--report", "p.html")

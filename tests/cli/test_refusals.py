@@ -16,6 +16,7 @@ SCORES = "--baseline score --set baseline-threshold=0"
 SURE = "--confidence 0.95"
 ONE_OF = "--bound, --line or --rule: one of the three is needed, and no more"
 TRAINS = "is for solvers that train the model for the goal (augmented-lagrangian, cutt"
+WORTH = "new.csv --prediction old --target y --goal 'maximize profit(tp=age - 30)'"
 FRAUD = ["a fraud", "legit", "legit"]
 DRAWN = Mixture([(0.5, Threshold(0)), (0.5, Threshold(1))]).to_json()
 OF_TOWN = PerSegment([Threshold(0)], [(("town", "f"),)]).to_json()
@@ -141,6 +142,9 @@ REFUSED = {
         ("new.csv --prediction old --target y --goal f1 --set encoding=latin-1",
          "--set encoding: CSV that is counted is UTF-8"),
         ("new.csv --prediction city --target y --goal f1", "--prediction: "),
+        (f"{WORTH} --weight income",
+         "are counted by rows of one file that count once each: --weight is given"),
+        (f"{WORTH} loans.csv", "rows of one file that count once each: there are more"),
     ],
     "frontier model.skops loans.csv": [
         ("", "--vary says which bound moves"),
@@ -183,6 +187,9 @@ REFUSED = {
         ("--no-labels --goal 'maximize recall s.t. precision >= 0.9'", "every constraint needs"),
         ("--no-labels --late-labels", "--late-labels is for rows with labels"),
         ("--late-labels", "--late-labels goes on from the --state"),
+        ("--goal 'maximize recall s.t. recall.difference(id) <= 0.9'",
+         "--goal compares groups that the fit did not look at, and which there may be is "
+         "not known: name them, as in 'recall.on("),
         ("--alpha 1", "--alpha"),
         ("--state model.skops", "would overwrite MODEL"),
         ("--state notes.txt", "is not a state of setpoint monitor"),

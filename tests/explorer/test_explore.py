@@ -64,6 +64,10 @@ P = np.random.default_rng(0).dirichlet([1.0, 1.0, 1.0], 200)
         ({"check": {"X": 1}}, "`check` has no entry 'X'"),
         ({"check": {"scores": [0.5]}}, "`check` as a dict .* found no `y`"),
         ({"check": {"scores": [0.5], "y": [3]}}, "`check`: `y` holds the label 3"),
+        (
+            {"check": 0.5, "scores": SCORES[:50], "y": [1] + [0] * 49},
+            "`check`: of 50 rows a share of 0.5 leaves a class without a row held out",
+        ),
         ({"by": "age"}, "`by` names the column 'age'"),
         ({"by": 3}, "`by` is a name of a column"),
         ({"rule": 0.5}, "`rule` is a Rule, such as clf.rule_, found float"),

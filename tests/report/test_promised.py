@@ -190,6 +190,19 @@ def test_how_it_was_tried(more, words):
     assert ("and of the next 9 at most 5 %" in first) == ("next_rows" in more)
 
 
+def test_rules_that_were_not_tested_and_bounds_that_hold_on_any_rows():
+    path = (*[(0.1, 0.7)] * 20, (0.1, 0.8), (-0.1, 0.99), (0.2, 0.85))
+    (line,) = box(promised(path=path)).blocks[0].lines
+    assert line.endswith(
+        "The tests ended at rule 20 of 23, the first that failed. Of those not tested 2 kept the "
+        "bounds where the path was learnt, and recall reached 85.0 % there."
+    )
+    for more in ({"reached": 0.8}, {"passed": 20}, {"path": path[:20]}):
+        assert "not tested" not in box(promised(**{"path": path} | more)).blocks[0].lines[0]
+    sure = one_test("predicted_rate <= 1", kind="trivial")
+    assert explained(promised(tests=(sure,)))[-1] == "predicted_rate <= 1 holds on any rows."
+
+
 @over("state", STATES)
 def test_rows_that_certify_did_not_choose_the_rule(state):
     facts = promised(state)

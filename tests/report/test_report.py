@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from report.page_reading import words_of
-from setpoint import evaluate
+from setpoint import Frontier, evaluate
+from setpoint.errors import InputTypeError
 from setpoint.guarantees import Guarantee, Shown
 from setpoint.report import (
     Certificate,
@@ -21,9 +22,11 @@ from setpoint.report import (
     FewRowsWarning,
     GoalReport,
     GroupRow,
+    Header,
     RuleFacts,
     Run,
     Search,
+    frontier_text,
     warn_few_rows,
 )
 from thinning import over
@@ -252,6 +255,30 @@ def test_to_frame(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="pip install pandas"):
         report.to_frame()
+
+
+@over(
+    ("kind", "gap", "row", "end"),
+    [
+        ("steps", 0.0, "35.0 % 40.0 % 20.0 % asked", "50.0 %"),
+        ("lines", 0.0, "35.0 % 60.0 % 35.0 % asked", "50.0 %"),
+        ("points", 0.01, "", "The best may be better by up to 1.0 %."),
+        ("points", np.inf, "", "It is not proved that no rule does better."),
+    ],
+)
+def test_a_frontier_as_text_has_the_bound_that_is_asked(kind, gap, row, end):
+    bounds, values = np.array([0.2, 0.5]), np.array([0.4, 0.8])
+    at = "predicted_rate <= 0.35"
+    given = (f"maximize recall subject to {at}", at, "recall", "predicted_rate", "<=", 0.35)
+    found = Frontier(*given, bounds, values, bounds, kind, np.full(2, gap))
+    lines = [" ".join(line.split()) for line in frontier_text(found, 9).splitlines()]
+    assert lines[-1].endswith(end)
+    assert [line for line in lines if line.endswith("asked")] == ([row] if row else [])
+
+
+def test_cautions_are_sentences():
+    with pytest.raises(InputTypeError, match="`cautions` is a sequence of sentences, got one tex"):
+        Header(cautions="Beware.")
 
 
 def test_the_numbers_of_a_report():

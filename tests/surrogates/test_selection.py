@@ -8,6 +8,7 @@ from setpoint.blackbox import BudgetedMetric, measured_on
 from setpoint.inputs import GivenRows, classes_of
 from setpoint.search import StoppedWarning
 from setpoint.solvers import AdaptiveSurrogates
+from setpoint.surrogates.problem import Sample
 from setpoint.surrogates.selection import SampleSearch, SearchPlan, gain_error
 from setpoint.surrogates.solvers import KeptModels
 from surrogates.samples import sample_of
@@ -111,6 +112,15 @@ def test_a_clear_gain_is_accepted_and_what_is_not_judged():
     summary = judged(selector_of(), POOR, GOOD, "interrupted").summary
     assert (summary.accepted, summary.error) == (True, None)
     assert "interrupted" in summary.why
+
+
+def test_a_model_of_all_rows_that_is_worse_than_the_baseline_is_not_taken(monkeypatch):
+    selector = selector_of()
+    own = selector.sample.scores(np.array([[0.0, 0.0, 1.0]]))  # all are accepted
+    monkeypatch.setattr(Sample, "own_scores", lambda sample, models: own)
+    summary = judged(selector, POOR, GOOD).summary
+    assert (summary.accepted, summary.error) == (False, None)
+    assert summary.why.startswith(f"the model of all rows reaches {np.mean(Y):.4g} even on")
 
 
 def test_a_gain_within_an_error_is_not():

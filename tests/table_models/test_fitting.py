@@ -73,6 +73,10 @@ def test_settings_of_a_trained_model():
         ({"test_by": "day", "test_size": 0.0}, "`test_size=0` holds out none"),
         ({"judge_by": GOAL, "test_size": 0.0}, "`judge_by` judges by rows held"),
         ({"baseline_threshold": 0.5}, "`baseline_threshold` is for solvers"),
+        (
+            {"baseline_threshold": np.inf, "baseline": "a", "solver": "augmented-lagrangian"},
+            "`baseline_threshold` is a number, got inf",
+        ),
         ({"pos_label": "maybe"}, "`pos_label`: column 'y' holds no class 'maybe'"),
         ({"decide_on": ("y",)}, "`decide_on`: 'y' is the target"),
         ({"baseline": "y"}, "`baseline`: 'y' is the target"),

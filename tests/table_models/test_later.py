@@ -40,6 +40,14 @@ def test_a_class_that_became_rare(precise, said):
     assert not [n for n in said() if "need not hold here" in n]
 
 
+def test_groups_of_a_goal_are_written_as_it_writes_them(precise):
+    """Numbers in a column that the model does not know, and text in the goal."""
+    code, true = np.arange(len(LATER)) % 3, LATER["y"] == "yes"
+    judged = precise.evaluate(LATER.assign(code=code), goal="maximize recall.on(code='1')")
+    accepted = precise.predict(LATER)["prediction"] == "yes"
+    assert judged.objective.value == pytest.approx(accepted[true & (code == 1)].mean())
+
+
 # ---------------------------------------------------------------------- the rule found anew
 def test_adapt_keeps_a_bound_on_what_is_predicted(said):
     goal = "maximize recall subject to predicted_rate <= 0.2"

@@ -126,6 +126,7 @@ def test_labels_are_of_the_kind_of_the_classes(text, classes, found):
         ("label,x\n1,1\n", [0, 1], "stdin has no column 'y'"),
         ("y,x\n1,1\n,2\nNA,3\n", [0, 1], "2 rows have no label in column 'y', the first in line 3"),
         ("y,x\n1,1\n7,2\n", [0, 1], "line 3: the label '7' in column 'y' is not a class of the m"),
+        ("y,x\n1,1\nmaybe,2\n", [0, 1], "line 3: the label 'maybe' in column 'y' is not a class"),
         ("y\n2024-01-01\n", None, "holds dates"),
     ],
 )
