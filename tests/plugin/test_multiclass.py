@@ -215,12 +215,6 @@ def test_posteriors_sum_to_one_or_nearly_so():
         ("h_mean", {"solver": "exact"}, ShapeError, "for two classes, and y holds 4"),
         ("h_mean", {"solver": "post-shift"}, ShapeError, "Only binary classification"),
         ("mcc", SOFT, ShapeError, "black-box"),
-        (
-            "maximize recall.min() subject to accuracy >= 0.999",
-            {},
-            InfeasibleError,
-            "accuracy >= 0.999",
-        ),
         ("h_mean", {"classes": list("dcba")}, ValueError, "sorted order"),
         ("h_mean", {"classes": list("abcde")}, ValueError, r"5 classes need posteriors \(N, 5\)"),
     ],
