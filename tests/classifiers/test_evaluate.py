@@ -207,6 +207,8 @@ CHURN = "maximize recall subject to churn <= 0.5"
         (ONE, [0, np.nan], {}, InputError, "`y_pred` has 1 missing value"),
         (ONE, ONE, {"datasets": {"new": ONE}}, InputTypeError,
          "`datasets['new']` is (`y_true` or None, `y_pred`) or a Dataset, got [0, 1]"),
+        (ONE, ONE, {"datasets": [ONE]}, InputTypeError,
+         "`datasets` must be a dict from names to (`y_true` or None, `y_pred`) or Dataset, found"),
         (ONE, ONE, {"pos_label": 2}, InputError, "`pos_label` 2 is not a class (known: 0, 1)"),
         ([0, 1, 2], [0, 1, 2], {"pos_label": 2}, InputError, "is for two classes, `y_true` holds"),
         ([0, 1, 2], [0, 1, 2], {"goal": "recall"}, GoalError, "recall is a metric of one class"),

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.counts import BestCutoff, Ratios, best_of, cutoffs, ratio_at, zeros_of
+from setpoint.counts import BestCutoff, RankedCuts, Ratios, best_of, cutoffs, ratio_at, zeros_of
 from thinning import over
 
 INF = math.inf
@@ -179,3 +179,9 @@ def test_nothing_left_is_zero_in_spite_of_rounding(seed):
     values = ratio_values(counts, np.array([[-1.0, 0.0, n], [-1.0, -1.0, n + p]]))
     assert values[-1] == 0.0
     assert ((values >= -1e-9) & (values <= 1 + 1e-9)).all()
+
+
+def test_a_lead_lies_between_its_blocks_and_beyond_the_ends():
+    cuts = RankedCuts(np.array([0.5, 2.0, -1.0, 0.5]), np.array([[1.0], [2.0], [4.0], [8.0]]))
+    assert [cuts.lead(cut) for cut in range(4)] == [3.0, 1.25, -0.25, -2.0]
+    assert (cuts.sums.ravel().tolist(), cuts.present) == ([0.0, 2.0, 11.0, 15.0], 2)

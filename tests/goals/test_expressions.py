@@ -77,6 +77,7 @@ def test_canonical_form():
     assert str(sum([recall, precision, f1])) == "recall + precision + f1"
     assert recall - 0 == 0 + recall == +recall == recall
     assert recall + 1 + 2 == recall + 3
+    assert Const(0.5) - 0.5 == Const(0.0) == Const(0.0) + 0
     assert recall - (precision - f1) == recall - precision + f1
     assert 0 - (-recall) == (-recall).__neg__() == (recall + 1) - 1 == recall
     assert -(recall - 1) == -recall + 1

@@ -87,6 +87,8 @@ def test_words_that_are_answered_with_goals(word):
     ("maximize recall.mean", "'.mean' is called: write .mean(...)"),
     ("maximize sqrt", "'sqrt' is a function: sqrt(...)"),
     ("maximize sqrt(x=recall)", "sqrt takes no named arguments"),
+    ("maximize profit", "profit needs its parameters: profit(tp=..., fp=..., fn=..., tn=..., "
+     "defer=...), any of these, as in profit(tp=\"amount - 5\", fp=-5)"),
 ])  # fmt: skip
 def test_the_error_names_the_right_sentence_and_the_place(text, words):
     with pytest.raises(GoalSyntaxError, match=re.escape(words)):

@@ -215,6 +215,19 @@ def test_rows_that_could_certify_nothing_are_refused_before_a_fit():
     assert clf.goal_report_.guarantee.state == "not certified"
 
 
+def test_two_sides_that_leave_no_room_say_that_no_number_of_rows_would_do():
+    goal = "maximize accuracy subject to recall >= 0.78 and false_positive_rate <= 0.22"
+    with pytest.raises(NotCertifiable) as caught:
+        solve(goal, X[:, 0], Y, confidence=0.95)
+    assert caught.value.rows_needed is None
+
+
+def test_scores_alone_are_certified_on_all_rows_or_on_the_rest():
+    for goal, n, method in ((RECALL, 4_000, "every cut-off"), (PRECISION, 2_800, "path of rules")):
+        found = solve(goal, X[:, 0], Y, confidence=0.95).report.guarantee
+        assert (found.state, found.rows, found.method) == ("certified", n, method)
+
+
 def test_auto_sets_more_rows_apart_where_fewer_could_not_pass():
     def share(n_positive, **how):
         y, goal, settings = few(n_positive)[1], Goal.parse(FEW), Confidence(0.95, **how)

@@ -43,6 +43,9 @@ def test_arguments_are_stored_untouched_and_stay():
     d = Dataset(X, Y, **given)
     shown = "X: (9000, 3), y: (9000,), sample_weight: (5,), sensitive_features: columns ['sex'], "
     assert repr(d) == f"Dataset({shown}baseline: 'b')"
+    assert repr(Dataset([[1, 2], [3, 4]], baseline=Exception())) == (
+        "Dataset(X: (2, 2), baseline: Exception)"
+    )
     assert d.X is X
     assert d.y is Y
     assert all(getattr(d, name) is value for name, value in given.items())

@@ -175,6 +175,8 @@ def test_more_classes_hidden_groups_and_further_data_sets():
     clf = PlugInClassifier(QUICK, "maximize recall.min()", cv=2, evidence="label").fit(X, y)
     np.testing.assert_allclose(clf.predict_proba(X) @ np.ones(3), 1.0)
     assert len(clf.choice_.tried) == 4
+    plain = clone(clf).set_params(evidence="auto").fit(X, y)  # compared by labels all the same
+    assert plain.choice_ == clf.choice_
     group = np.where(np.arange(600) % 3, "r", "s")
     goal = "maximize accuracy subject to recall.difference(g) <= 0.2"
     clf = PlugInClassifier(QUICK, goal, evidence="soft", decide_on=None, cv=2)

@@ -72,6 +72,10 @@ def test_what_labels_meet_is_not_refused_for_posteriors():
     assert "`calibrate='sigmoid'`" in message
     assert "`evidence='label'`" in message
     assert caught.value.reachable
+    # What neither meets is refused for them too.
+    P = np.random.default_rng(0).dirichlet(np.ones(3), 40)
+    with pytest.raises(InfeasibleError, match=r"is 0\.581, at .* So it is by the posteriors"):
+        solve("maximize recall.min() subject to accuracy >= 0.995", P, np.arange(40) % 3)
 
 
 def test_missed_bounds_are_said(monkeypatch):

@@ -183,3 +183,8 @@ def test_what_is_not_measured(goal, options, error, message):
     s, y, _ = scored()
     with pytest.raises(error, match=message):
         solve(goal, s, y, **options)
+
+
+def test_a_black_box_is_of_two_classes():
+    with pytest.raises(GoalError, match=r"supported for a BlackBox: y holds 3 classes \(0, 1, 2\)"):
+        classifier(F1).fit(np.ones((9, 1)), np.arange(9) % 3)

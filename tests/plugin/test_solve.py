@@ -118,6 +118,16 @@ def test_data_sets():
     for new in (T.scores, (T.scores, None), Dataset(T.scores)):
         found = solve(goal, S.scores, S.y, datasets={"new": new}, randomized=False)
         assert found.report.constraints[0].value == found.rule.decide(T.scores).mean() <= 0.3
+    # Frames by the names of the first one's columns, with labels where they have them.
+    first, other = (pd.DataFrame({"s": r.scores, "t": r.y}) for r in (S, T))
+    precise = "maximize recall subject to precision.on('new') >= 0.7"
+    for text, new, frame in (
+        (goal, T.scores, other[["s"]]), (goal, T.scores, T.scores),
+        (precise, (T.scores, T.y), other),
+    ):  # fmt: skip
+        found = solve(text, S.scores, S.y, datasets={"new": new}, randomized=False)
+        named = {"scores": "s", "y": "t", "datasets": {"new": frame}, "randomized": False}
+        assert solve(text, first, **named).rule == found.rule
 
 
 def test_randomized():

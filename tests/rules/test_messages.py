@@ -101,6 +101,8 @@ YES, DEFERS = ClassNames(("no", "yes")), ClassNames(("no", "yes", "defer"))
     (BY_SEX.segment_codes, ({"sex": np.array([["F"], None], dtype=object)},), TypeError,
      "'sex' holds a value of a wrong kind"),
     (T.segment_codes, ({"sex": ["F"]},), ValueError, "looks at no segment"),
+    (BY_SEX.segment_codes, (["F"],), TypeError,
+     r"`columns`: a dict from \['sex'\] to arrays, got a list; say which column it is"),
     (PerSegment([T], [(("age", 1), ("sex", "F"))]).segment_codes,
      ({"sex": ["F"], "age": [1, 2]},), ValueError, "'sex' has 1 rows, 'age' 2"),
 ])  # fmt: skip
@@ -242,3 +244,10 @@ def test_words_of_values_for_more_answers():
     words = rule.explain(ClassNames(("a", "b", "c"))).split("\n")
     assert words[1] == "  the total of 'a' is 1 x the probability in column 1"
     assert not ClassNames(("no", "defer")).defers
+    # What classes share is a constant, and columns whose sizes are one size have size 1.
+    plain = ValueAware(["x"], Argmax([[0, 0, 0.5], [0, 0, 0.5], [2, 0, 0], [0, 2, 0]], [0, 0, 1]))
+    assert plain.explain(DEFERS).split("\n")[1:] == [
+        "  the total of 'no' is 1 x the probability of 'no' x x",
+        "  the total of 'yes' is 1 x the probability of 'yes' x x",
+        "  the total of deferring is 0.75",
+    ]

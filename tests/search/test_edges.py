@@ -187,6 +187,8 @@ def test_random_goals_against_every_cutoff(seed):
     "maximize recall subject to sqrt(recall) + specificity >= 1.2 and precision >= 0.5",
     "maximize recall subject to 0.5 - 2 * abs(recall - 0.5) >= 0.1 and precision >= 0.5",
     "maximize specificity subject to log(recall) + log(predicted_rate) >= -2",
+    "maximize precision subject to q_mean >= 0.6 and specificity >= 0.4",
+    "maximize specificity subject to h_mean - 0.1 >= 0.5",
 ])  # fmt: skip
 def test_shapes_against_every_cutoff(text):
     rng = np.random.default_rng(0)

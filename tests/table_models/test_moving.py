@@ -83,6 +83,15 @@ def test_what_was_certified_is_gone(fitted_on, fresh, said):
     assert found.judged_on == "900 rows that the rule was chosen on"
 
 
+def test_a_model_of_another_family_moves_to_the_best_cutoff(fitted_on, fresh):
+    ramp = fit_table(fitted_on[:300], PRECISE, drop=["old"], solver="cutting-plane")
+    found = ramp.moved(fresh, bounds=["precision >= 0.8"])
+    scores, y = ramp.predict(fresh)["score"].to_numpy(), fresh["y"].to_numpy()
+    best = solve(str(found.rule_goal), scores, y, pos_label="yes", randomized=False).report
+    assert found.judged.objective.value == best.objective.value
+    assert found.judged.constraints[0].satisfied
+
+
 def test_more_classes_move_by_bounds_and_not_by_a_line(fitted_on, fresh):
     def three(rows):
         y = np.where(rows["x"] + rows["w"] > 1, "c", np.where(rows["x"] > 0, "b", "a"))

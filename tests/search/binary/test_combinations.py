@@ -17,7 +17,7 @@ from setpoint.search import (
     StoppedWarning,
     best_mixture,
 )
-from setpoint.search.binary.deterministic import enumerate_cutoffs
+from setpoint.search.binary.deterministic import enumerate_cutoffs, least_of_all
 from setpoint.search.binary.levels import solve_by_levels
 from setpoint.search.binary.proving import branch_and_bound
 from thinning import over
@@ -88,6 +88,8 @@ def test_all_that_are_tried(monkeypatch, text, looked_at, chunk, groups):
         found = enumerate_cutoffs(cuts, program)
         assert found.status == "optimal"
         assert found.is_feasible == met.any()
+        nearest = program.violation(cuts.features(least_of_all(cuts, program)))
+        assert nearest == pytest.approx(program.violation(every_v).min(), abs=1e-12)
         feasible += met.any()
         if met.any():
             best = program.scores(every_v[met]).max()
