@@ -37,6 +37,8 @@ def test_a_classifier_of_this_library_brings_all_that_is_needed(clf):
         'recall.difference("sex") <= 0.4 (sex = 0 against sex = 1)',
         'recall.difference("sex") <= 0.4 (sex = 1 against sex = 0)',
     ]
+    # Each may be wrong with a third of alpha, so that together they keep to it.
+    assert monitor.limit == pytest.approx(len(monitor.names()) / 0.001)
     X, y = drawn(2_000, 1)
     monitor.update(X, y)
     assert (monitor.n_rows_, monitor.alarms_) == (2_000, [])

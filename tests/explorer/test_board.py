@@ -192,6 +192,17 @@ def bound(goal, scores, y):
     return known, ShownBins(rows.curve, np.arange(len(rows.curve.values) + 1))
 
 
+def test_a_score_that_is_a_threshold_is_in_the_bin_that_accepts_it():
+    scores, sex = [0.9, 0.82, 0.5, 0.4], ["F", "M", "F", "M"]
+    curve = explore("f1", scores, [1, 0, 1, 0], sensitive_features={"sex": sex}, by="sex").payload[
+        "curve"
+    ]
+    thresholds = unpacked(curve["thresholds"])
+    assert thresholds[1] == scores[0]  # the shortest number between two scores is the upper one
+    by_group = unpacked(curve["columns"][0]).reshape(2, 3, -1)
+    assert by_group.sum(axis=0)[:2].tolist() == unpacked(curve["counts"]).reshape(2, -1).tolist()
+
+
 def test_between_places_limits_are_off_by_a_small_part_of_their_width(monkeypatch):
     """Of 900 rows 32 places: the worst of what lies between, over the width of the interval."""
     monkeypatch.setattr(computing, "_PLACES", 32)

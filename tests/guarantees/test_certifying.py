@@ -278,6 +278,13 @@ def test_a_list_is_tested_in_its_order_or_in_none():
         certify(rules[::-1], PRECISION, scores, Y)
 
 
+def test_another_list_on_the_same_rows_is_another_try():
+    first = Threshold(2.125)  # tries are counted for as long as it is there
+    lists = ([first, Threshold(t)] for t in (2.5, 1.9, 2.5))
+    tries = [certify(rules, PRECISION, X[:, 0], Y).guarantee.attempt for rules in lists]
+    assert tries == [1, 2, 1]
+
+
 @over("change, message", [
     ({"X": None}, "certify needs `X` and `y`"), ({"model": []}, "`model`: the list is empty"),
     ({"goal": None}, "`goal` is missing"), ({"confidence": 2}, "`confidence` is a number"),

@@ -210,6 +210,7 @@ def test_copies_are_seen_and_rows_that_are_equal_by_nature_are_not():
 FEW, LABELS = X[:240], Y[:240]
 MODEL = LogisticRegression().fit(FEW[:, :2], LABELS)
 SCORES = FEW[:, 1] + FEW[:, 0]
+SCORES[0] = 0.3  # at least the threshold
 OLD = (SCORES >= 0.3).astype(int)
 FRAME = pd.DataFrame(FEW, columns=list("abc")).assign(score=SCORES, old=OLD)
 CHURN = "maximize accuracy subject to churn <= 0.3"

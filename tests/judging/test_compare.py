@@ -109,6 +109,30 @@ def test_weight_2_is_the_row_twice():
     assert (weighted.changed["weight"] > 0).all()
 
 
+def test_weight_2_is_the_row_twice_in_each_group_and_asks_for_as_many_rows():
+    r = np.random.default_rng(0)
+    y, sex = (r.random(400) < 0.3).astype(int), r.choice(["f", "m"], 400)
+    today, new = (np.where(r.random(400) < share, y, 0) for share in (0.5, 0.53))
+    goal = 'maximize recall subject to predicted_rate.difference("sex") <= 0.2'
+
+    def pair(times, **more):
+        rows = (np.repeat(x, times) for x in (today, new, y, sex))
+        a, b, true, groups = rows
+        found = compare(
+            goal, {"a": a, "b": b}, None, true, sensitive_features={"sex": groups}, **more
+        )
+        return found.pairs["b"]
+
+    weight = 1 + (y == 1)
+    shares = [
+        [g.changes.changed for g in one.groups]
+        for one in (pair(weight), pair(1, sample_weight=weight))
+    ]
+    assert shares[0] == pytest.approx(shares[1])
+    assert pair(1).rows_needed > 800
+    assert pair(2).rows_needed == pytest.approx(pair(1).rows_needed, rel=0.05)
+
+
 def test_the_test_is_of_the_goals_own_objective():
     """A model that finds twice as many, and is less often right, is better by recall."""
     r = np.random.default_rng(0)
