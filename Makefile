@@ -16,9 +16,9 @@ TESTS := $(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m "not lon
 demo: $(VENV)/.core
 	$(BIN)/setpoint demo demo
 
-# Types are checked beside the tests: from nothing it takes one core a minute and a half.
-test: rules
-	@$(MAKE) --no-print-directory -j 2 types tests
+# Beside one another: from nothing, types alone take one core a minute and a half.
+test: $(VENV)/.installed
+	@$(MAKE) --no-print-directory -j 2 lint tests
 
 tests: $(VENV)/.installed
 	$(TESTS) --record $(PYTEST_ARGS)

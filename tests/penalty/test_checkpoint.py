@@ -94,7 +94,7 @@ def trained(case, n=None, **file):
 whole = cache(trained)
 
 
-@over("case,share", product(CASES, [0.45, 0.6, 0.9, 0.3, 0.75, 0.1, 0.0, 1.0]), every=9)
+@over("case,share", product(CASES, [0.45, 0.6, 0.9, 0.3, 0.75, 0.1, 0.0, 1.0]), every=13)
 def test_goes_on_with_the_same_bits(case, share, path):
     outcome, n_steps = whole(case)  # the last step is of the fit, when the file is gone
     file, n = {"checkpoint": path, "checkpoint_every": 0}, 1 + round(share * (n_steps - 2))

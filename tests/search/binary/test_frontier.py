@@ -64,7 +64,7 @@ def test_steps_against_brute_force(seed):
             assert case.oracle.sense * got == pytest.approx(best, abs=exact)
 
 
-@over("seed", range(66), every=6)
+@over("seed", range(66), every=9)
 def test_mixtures_against_a_solve_for_each_bound(seed):
     (case, i), rng = case_of(seed), np.random.default_rng(seed)
     if not case.mixable:
