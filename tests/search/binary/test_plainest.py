@@ -115,6 +115,18 @@ def test_no_threshold_of_a_group_can_move_nearer(seed):
                 assert distance(own, own >= cut, 0.5) >= now - 1e-15
 
 
+@over("shift", [0.0, 0.2, 0.35])
+def test_a_band_that_defers_nobody_lies_where_a_threshold_would(shift):
+    rng = np.random.default_rng(0)
+    y = np.sort(rng.integers(0, 2, 300))
+    s = np.clip(0.35 * y + 0.3 * rng.random(300) + shift, 0.0, 1.0)
+    decided = solve(
+        "minimize deferral_rate subject to error_rate.decided <= 0.4", s, y
+    ).rule.decide(s)
+    assert (decided != 2).all()
+    assert (decided != y).mean() <= ((s >= 0.5) != y).mean()
+
+
 def test_what_is_plain():
     def curve(*values):
         return Curve(np.array(values), np.zeros((1, len(values) + 1)), ((0, 1),))
