@@ -1,6 +1,5 @@
 """Commands in this process, in a folder with tables and a model that is fitted once."""
 
-import io
 import json
 import os
 import shlex
@@ -10,12 +9,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from matplotlib.figure import Figure
 
 from cli.samples import BEST, GOAL, lines_of, write
 from setpoint.cli.app import app
-
-SAVEFIG = Figure.savefig
 
 
 class Done:
@@ -58,15 +54,12 @@ def models(plain_models):
     """Of the model that is chosen under the goal there are tests of their own; so of compiling."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("setpoint.compiled._announce", lambda how_often: None)
-        patch.setattr("matplotlib.figure.Figure.savefig", savefig)
         yield
 
 
-def savefig(figure, out, **more):
-    """What a page shows is plotted and not written as SVG; files of pictures are."""
-    if not isinstance(out, io.StringIO):
-        return SAVEFIG(figure, out, **more)
-    out.write('<svg viewBox="0 0 1 1"></svg>')
+@pytest.fixture(scope="module", autouse=True)
+def plain(two_folds, plain_pages):
+    """In each module: what is fitted for one test, and what it shows."""
 
 
 @pytest.fixture(scope="session")
