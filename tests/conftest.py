@@ -45,13 +45,11 @@ def plain_models():
 @pytest.fixture(scope="module")
 def two_folds():
     """Classifiers are fitted in two folds where nobody names others."""
-    from setpoint.classifiers import folds_of
+    from setpoint.plugin.fit import crossfit
 
+    real = crossfit.folds_of
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "setpoint.plugin.fit.crossfit.folds_of",
-            lambda cv, *args: folds_of(2 if cv is None else cv, *args),
-        )
+        patch.setattr(crossfit, "folds_of", lambda cv, *more: real(2 if cv is None else cv, *more))
         yield
 
 
@@ -63,9 +61,8 @@ def plain_pages():
     real = Figure.savefig
 
     def savefig(figure, out, **more):
-        if not isinstance(out, io.StringIO):
-            return real(figure, out, **more)
-        return out.write('<svg viewBox="0 0 1 1"></svg>')
+        page = isinstance(out, io.StringIO)
+        return out.write('<svg viewBox="0 0 1 1"></svg>') if page else real(figure, out, **more)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Figure, "savefig", savefig)
