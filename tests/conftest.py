@@ -1,6 +1,7 @@
 """What every test shares."""
 
 import gc
+import io
 import signal
 from contextlib import suppress
 from types import SimpleNamespace
@@ -38,6 +39,33 @@ def plain_models():
     """Tables are fitted with logistic regression where nobody names a model: in one fit a fold."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("setpoint.tables.settings.DEFAULT", "logistic")
+        yield
+
+
+@pytest.fixture(scope="module")
+def two_folds():
+    """Classifiers are fitted in two folds where nobody names others."""
+    from setpoint.plugin.fit import crossfit
+
+    real = crossfit.folds_of
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(crossfit, "folds_of", lambda cv, *more: real(2 if cv is None else cv, *more))
+        yield
+
+
+@pytest.fixture(scope="module")
+def plain_pages():
+    """What a page shows is plotted, and not written as SVG; files of pictures are."""
+    from matplotlib.figure import Figure
+
+    real = Figure.savefig
+
+    def savefig(figure, out, **more):
+        page = isinstance(out, io.StringIO)
+        return out.write('<svg viewBox="0 0 1 1"></svg>') if page else real(figure, out, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "savefig", savefig)
         yield
 
 

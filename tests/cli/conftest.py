@@ -57,6 +57,11 @@ def models(plain_models):
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def plain(two_folds, plain_pages):
+    """In each module: what is fitted for one test, and what it shows."""
+
+
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     """loans.csv, new.csv, checked.csv; model.skops fitted on the first, and fit.json of it."""

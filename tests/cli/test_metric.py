@@ -143,12 +143,12 @@ def test_options_reach_the_classifier(run):
     more = (
         "--set surrogates=hinge,logistic --set surrogate-group=sex=f --set surrogate-group=plan "
         "--set seed=3 --positive no --set lower-is-better --sensitive sex "
-        "--solver surrogate-weights --set budget=100"
+        "--solver surrogate-weights --set budget=60"
     )
     done = run(f"{TRAIN} --metric shop:costs {more}")
     assert done.code == 0, done.err
     clf = load_model("m.skops").classifier
-    assert (clf.solver, clf.limits.evaluations, clf.random_state) == ("surrogate-weights", 100, 3)
+    assert (clf.solver, clf.limits.evaluations, clf.random_state) == ("surrogate-weights", 60, 3)
     assert clf.surrogates == ["hinge", "logistic"]
     assert clf.surrogate_groups == [{"sex": "f"}, "plan"]
     assert (clf.goal.greater_is_better, clf.positive_) == (False, "no")

@@ -162,14 +162,14 @@ def test_ctrl_c_half_a_second_into_the_first_forest(shell, tmp_path):
 
 # ---------------------------------------------------------------------- errors
 @pytest.fixture
-def fail(run, here, monkeypatch):
-    """What `predict` says, and with --debug, where deciding raises an error."""
+def fail(run, monkeypatch):
+    """What `predict` says, and with --debug, where reading the model raises an error."""
 
     def said(error, debug=""):
         def raising(*_, **__):
             raise error
 
-        monkeypatch.setattr("setpoint.tables.TableModel.decided", raising)
+        monkeypatch.setattr("setpoint.tables.TableModel.load", raising)
         return run(f"{debug} predict model.skops new.csv")
 
     return said

@@ -52,11 +52,11 @@ def frames_of(columns, npartitions=3):
 
 @over("pieces", [9, 1, 3], every=3)  # joined by eights: the ninth is left for another round
 def test_any_pieces_in_any_order(pieces, tmp_path_factory):
-    frame = table()
+    frame = table(900)
     shuffled = frame.sample(frac=1.0, random_state=pieces)
     at = tmp_path_factory.mktemp("pieces")
     for i, rows in enumerate(np.array_split(np.arange(len(frame)), pieces)):
-        shuffled.iloc[rows].to_parquet(at / f"{i}.parquet", index=False, row_group_size=400)
+        shuffled.iloc[rows].to_parquet(at / f"{i}.parquet", index=False, row_group_size=40)
     for binning, scheduler in ((BINNING, "synchronous"), (None, "threads")):
         expected = reference(frame, binning=binning)
         with dask.config.set(scheduler=scheduler):

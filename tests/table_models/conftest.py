@@ -10,6 +10,11 @@ def models(plain_models):
     """Of the model that is chosen under the goal there are tests of their own."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def plain(two_folds):
+    """What is fitted for one test."""
+
+
 @pytest.fixture(scope="session")
 def fitted_on():
     return deployed(1200, 0)
