@@ -19,8 +19,11 @@ const contrast = (a, b) => {
   return (x + 0.05) / (y + 0.05);
 };
 const above = e => e ? [e, ...above(e.parentElement)] : [];
-const faded = e => above(e).reduce((o, x) => o * getComputedStyle(x).opacity, 1);
-const filled = e => {
+// Both are asked of the same elements again and again.
+const kept = (of, known = new Map()) => e =>
+  known.has(e) ? known.get(e) : known.set(e, of(e)).get(e);
+const faded = kept(e => e ? getComputedStyle(e).opacity * faded(e.parentElement) : 1);
+const filled = kept(e => {
   const s = getComputedStyle(e);
   const drawn = e instanceof SVGElement && !(e instanceof SVGSVGElement);
   const paint = drawn ? s.fill : s.backgroundColor;
@@ -28,7 +31,7 @@ const filled = e => {
   const c = parts(paint);
   c[3] *= (drawn ? Number(s.fillOpacity) : 1) * faded(e);
   return c;
-};
+});
 const ground = (e, box) => {
   let stack = document.elementsFromPoint(box.left + box.width / 2, box.top + box.height / 2);
   // What is scrolled out of sight is not hit.

@@ -74,6 +74,27 @@ def test_docstrings(tool, written, capsys):
     assert "run has no example" in capsys.readouterr().out
 
 
+RAISED = {
+    "low/a": 'def f(rows):\n    raise AnError("`rows` of `row`, `Row=2`")\n\n\nclass Row: ...\n',
+    "low/b": 'if x:\n    raise ValueError("`rows[0]`")\nraise e.TypeError\nwarnings.warn("x")\n',
+    "cli/session": 'SAID = {"key": 1}\nraise a.AnError(f"`key` {x} `col[{y}]`", z="`said`")\n',
+    "errors": "import warnings\nwarnings.warn('x')\nraise RuntimeError()\n",
+}
+
+
+def test_what_is_raised(tool, written, capsys):
+    package = written(RAISED)
+    assert tool("raised").main(package) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        f"{package}/cli/session.py:2: nothing is called 'col'",
+        f"{package}/cli/session.py:2: nothing is called 'said'",
+        f"{package}/errors.py:3: RuntimeError is not of setpoint",
+        f"{package}/low/a.py:2: nothing is called 'row'",
+        f"{package}/low/b.py:2: ValueError is not of setpoint",
+        f"{package}/low/b.py:4: warnings are issued by warn_caller",
+    ]
+
+
 def test_sizes(tool, written, capsys):
     package, found = written(HOUSE), tool("house_size")
     budgets = package.parent / "budgets.toml"

@@ -18,7 +18,15 @@ import tomllib
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from public_names import docstring_of, is_example, owners_of, parsed, public_names, with_bases
+from public_names import (
+    docstring_of,
+    is_example,
+    nodes_of,
+    owners_of,
+    parsed,
+    public_names,
+    with_bases,
+)
 
 KINDS = ("files", "lines", "code", "inner", "heads", "functions")
 SHORTEST, LONGEST, MOST_FILES = 80, 700, 10
@@ -39,7 +47,7 @@ def size_of(path: Path, public: set[str]) -> Counter[str]:
     lines = enumerate(map(str.strip, text.splitlines()), 1)
     code = {number for number, line in lines if line and not line.startswith("#")}
     heads = functions = 0
-    for node in ast.walk(tree):
+    for node in nodes_of(path):
         if isinstance(node, (ast.Constant, ast.JoinedStr)):  # whatever stands in a text
             code.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
         is_head = isinstance(node, (ast.Import, ast.ImportFrom)) or is_all(node)

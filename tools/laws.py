@@ -12,6 +12,7 @@ import doors
 import house_size
 import import_circles
 import plain_words
+import raised
 import room_names
 
 if __name__ == "__main__":
@@ -24,6 +25,7 @@ if __name__ == "__main__":
         plain_words.main(root),
         doors.main(package, root / "tests"),
         docstrings.main(package),
+        raised.main(package),
         house_size.main(package, root / "tools" / "budgets.toml"),
     ]
     sys.exit(max(codes))

@@ -23,6 +23,12 @@ def _tree(text: str) -> ast.Module:
     return ast.parse(text)
 
 
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """All nodes of a file, expressions and all: of those there are many."""
+    return list(ast.walk(parsed(path)))
+
+
 def statements(tree: ast.AST) -> Iterator[ast.AST]:
     """All statements of a tree; expressions, most of it, are passed by."""
     waiting = [tree]

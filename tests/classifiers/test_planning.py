@@ -9,9 +9,9 @@ from setpoint import GoalError, rows_needed
 from setpoint.errors import InputError, InputTypeError
 from thinning import over
 
-PRECISION = "maximize recall subject to precision >= 0.9"
+PRECISION = "maximize recall subject to precision >= 0.96"
 GAP = "maximize recall subject to recall.difference(sex) <= 0.1"
-RATES = {"prior": 0.1, "recall": 0.7, "precision": 0.93}
+RATES = {"prior": 0.1, "recall": 0.7, "precision": 0.99}
 
 
 @cache
@@ -27,11 +27,11 @@ def pilot(tp=700, fn=300, fp=53, tn=8_947):
 
 def test_stated_rates_are_the_pilot_with_that_table():
     assert plainly().constraints[0].exact
-    assert plainly().constraints[0].fewest == 290
-    goal = f"{PRECISION} and recall >= 0.65 and fbeta(2) >= 0.6"
-    rates = {"prior": 0.1, "recall": 0.75, "precision": 0.9375}
+    assert plainly().constraints[0].fewest == 740
+    goal = f"{PRECISION} and recall >= 0.9 and fbeta(2) >= 0.9"
+    rates = {"prior": 0.1, "recall": 0.96, "precision": 0.99}
     stated = rows_needed(goal, rates=rates)
-    counted = rows_needed(goal, *pilot(tp=750, fn=250, fp=50, tn=8_950))
+    counted = rows_needed(goal, *pilot(tp=4_752, fn=198, fp=48, tn=44_502))
     assert stated.rows == counted.rows
     for one, other in zip(stated.constraints, counted.constraints, strict=True):
         assert one.rows == other.rows
@@ -53,11 +53,11 @@ def test_groups_stated_and_counted_take_the_same_rows():
 
 
 def test_one_rate_will_do_where_the_constraint_has_no_other():
-    goal = "maximize precision subject to recall >= 0.65"
-    one = rows_needed(goal, rates={"prior": 0.1, "recall": 0.7})
-    two = rows_needed(goal, rates={"prior": 0.1, "recall": 0.7, "specificity": 0.99414576})
+    goal = "maximize precision subject to recall >= 0.9"
+    one = rows_needed(goal, rates={"prior": 0.1, "recall": 0.96})
+    two = rows_needed(goal, rates={"prior": 0.1, "recall": 0.96, "specificity": 0.99414576})
     assert one.rows == two.rows
-    assert two.constraints[0].value == pytest.approx(0.7, abs=1e-4)
+    assert two.constraints[0].value == pytest.approx(0.96, abs=1e-4)
     for cap, rate in (
         ("false_positive_rate <= 0.01", {"specificity": 0.995}),
         ("predicted_rate <= 0.1", {"predicted_rate": 0.08}),
@@ -101,7 +101,7 @@ SUMS = "maximize recall subject to recall.weighted(amount) >= 0.5 and precision 
         ({"rates": RATES, "confidence": 1.0}, InputError, "`confidence` is a number above 0"),
         ({"rates": RATES, "power": 0}, InputError, "`power` is a number above 0"),
         ({"rates": {**RATES, "predicted_rate": 0.1}}, InputError, "takes 'prior' and two of"),
-        ({"rates": {"prior": 0.1, "precision": 0.93}}, InputError, "precision >= 0.9; state a sec"),
+        ({"rates": {"prior": 0.1, "precision": 0.99}}, InputError, "precision >= 0.96; state"),
         ({"rates": {**RATES, "recal": 0.1}}, InputError, "'recal' is not a rate .*'recall'"),
         ({"rates": {**RATES, "recall": 1.7}}, InputError, "recall is a share between 0 and 1"),
         ({"rates": {"prior": 0.1, "recall": 0.9, "predicted_rate": 0.05}}, InputError, "no table"),

@@ -116,7 +116,7 @@ LATER = rows(100, seed=1)
 @cache
 def rows_of(name):
     """Rows to be learnt; few where a learner of scikit-learn sees them one at a time."""
-    return rows(40 if name == "online own" else 100)
+    return rows(25 if name == "online own" else 100)
 
 
 def new(name, **options):

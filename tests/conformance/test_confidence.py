@@ -23,7 +23,7 @@ from setpoint.solvers import AdaptiveSurrogates
 GOAL = "maximize recall subject to precision >= 0.6"
 FAMILIES = {
     "plug-in": PlugInClassifier(LogisticRegression(), GOAL, cv=2, confidence=0.9),
-    "penalty": ExactPenaltyClassifier(GOAL, solver="profiled", confidence=0.9),
+    "penalty": ExactPenaltyClassifier(GOAL, solver="ero", confidence=0.9),
     "ramp": RampClassifier(GOAL, confidence=0.9),
     "drawing ramp": RampClassifier(GOAL, randomized=True, confidence=0.9),
     "adaptive": AdaptiveSurrogateClassifier(

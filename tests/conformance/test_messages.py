@@ -6,6 +6,7 @@ In a message `{n}` and `{less}` are the number of rows and one less.
 
 import pickle
 import re
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -45,6 +46,12 @@ PART = dict.fromkeys(OWN_ROWS, "preprocessor") | {"plug-in": "estimator", "onlin
 """Where a user's own part is fitted, which tells that work began."""
 
 
+@cache
+def copied(name):
+    """A fitted case that is asked for one fit after another, and refuses each."""
+    return pickle.loads(pickle.dumps(fitted(name)))
+
+
 def refuses(name, refusal, read=False):
     """Whether an unfitted case refuses, and a fitted one too, which stays what it was.
 
@@ -59,9 +66,11 @@ def refuses(name, refusal, read=False):
     if read and name == "online own":
         return
     assert not hasattr(fresh, "classes_")
-    model = pickle.loads(pickle.dumps(fitted(name)))
+    model = copied(name)
+    before = model.get_params(deep=False)
     with pytest.raises(error, match=re.escape(message)):
         model.set_params(**options).fit(**given)
+    model.set_params(**before)
     np.testing.assert_array_equal(model.predict(LATER.X), fitted(name).predict(LATER.X))
     assert model.goal_report_ == fitted(name).goal_report_
 

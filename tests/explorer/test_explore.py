@@ -174,7 +174,7 @@ def ran(text, **names):
 
 @needs_node
 @over(
-    ("labels", "goal", "check"), [("lines", FAIR, None), ("lower", FAIR, 0.3), ("bool", GOAL, None)]
+    ("labels", "goal", "check"), [("lines", FAIR, None), ("lower", GOAL, 0.3), ("bool", GOAL, None)]
 )
 def test_python_decides_as_the_page(labels, goal, check):
     scores, y, more = rows(labels)
@@ -190,7 +190,7 @@ def test_python_decides_as_the_page(labels, goal, check):
 
 
 @needs_node
-@over(("labels", "goal"), [("lower", FAIR), ("bool", GOAL), ("text", FAIR)])
+@over(("labels", "goal"), [("lower", GOAL), ("bool", GOAL), ("text", FAIR)])
 def test_the_command_chooses_anew_by_the_goal(labels, goal, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scores, y, more = rows(labels)

@@ -72,17 +72,17 @@ def check(solver, goal, n, loss=1e-3, **options):
 
 # Solver, goal, how many classes; by how much it may miss, and what it is given.
 REACHED = [
-    *((frank_wolfe, COVERAGE, n, 1e-3, {"calls": 1000}) for n in (3, 4)),
+    *((frank_wolfe, COVERAGE, n, 1e-3, {"calls": 600}) for n in (3, 4)),
     (frank_wolfe, f"maximize g_mean {PRECISE}", 3, 2e-3, {"calls": 1000}),
     (gda, "maximize h_mean", 3, 1e-3, {"calls": 1000, "steps": (0.1,)}),
-    (gda, "maximize accuracy subject to h_mean >= 0.6", 3, 1e-3, {"calls": 1200}),
+    (gda, "maximize accuracy subject to h_mean >= 0.6", 3, 1e-3, {"calls": 600}),
     (gda, "maximize h_mean", 4, 1e-3, {"calls": 1000, "steps": (0.1,)}),
     (gda, COVERAGE, 3, 1e-3, {"calls": 1200}),
     (gda, f"maximize accuracy {PRECISE}", 4, 1e-3, {"calls": 1200}),
-    (ellipsoid, f"maximize recall.min() {COVERED}", 3, 1e-3, {}),
+    (ellipsoid, f"maximize recall.min() {COVERED}", 3, 1e-3, {"calls": 600}),
     (ellipsoid, f"maximize accuracy {PRECISE}", 4, 1e-3, {}),
     (ellipsoid, "maximize accuracy subject to h_mean >= 0.6", 3, 1e-3, {"calls": 250}),
-    *((bisection, f"{RATIO} {COVERED}", n, 1e-3, {"calls": 1000}) for n in (3, 4)),
+    *((bisection, f"{RATIO} {COVERED}", n, 1e-3, {"calls": 600}) for n in (3, 4)),
 ]
 # Where a bound closes: the calls that it takes at most.
 CERTIFIED = [

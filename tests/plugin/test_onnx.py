@@ -31,7 +31,7 @@ skl2onnx = pytest.importorskip("skl2onnx", reason="needs skl2onnx, of the extra 
 onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime, of the extra onnx")
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-TRAIN, NEW = 1_500, 4_000
+TRAIN, NEW = 900, 4_000
 RECALL, MEAN = "maximize recall subject to precision >= 0.7", "maximize recall.mean()"
 SHAPE = {"n_samples": TRAIN + NEW, "n_features": 8, "n_informative": 6, "flip_y": 0.2}
 X2, X3 = (make_classification(n_classes=n, random_state=0, **SHAPE) for n in (2, 3))
