@@ -46,7 +46,7 @@ def test_a_formula_agrees_with_evaluate_and_its_constraints_are_penalties(text, 
     y, more, F = sample(weighted=weighted)
     metric = bound(text, y, **more)
     assert metric.sense == (-1.0 if text.startswith("minimize") else 1.0)
-    for value, row in zip(metric(F[:, metric.kept]), F, strict=True):
+    for value, row in zip(metric(F[:3, metric.kept]), F[:3], strict=True):
         report = evaluate(text, y, (row >= 0).astype(int), classes=[0, 1], **more)
         excess = sum(max(-c.slack, 0.0) for c in report.constraints)
         wanted = report.objective.value - metric.sense * 2.5 * excess

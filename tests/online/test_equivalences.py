@@ -81,7 +81,7 @@ STREAMS = [
 @pytest.mark.filterwarnings("ignore:.learner.. GaussianNB scored:UserWarning")
 @over(("kind", "form", "weighted"), STREAMS, every=17)
 def test_a_stream_is_the_same_however_it_comes(kind, form, weighted, tmp_path):
-    options, n = (KINDS | OWN)[kind], 160 if kind in KINDS else 80
+    options, n = (KINDS | OWN)[kind], 160 if kind in KINDS else 50
     rows, y, rng = FORMS[form](X[:n]), Y[:n], np.random.default_rng(0)
     weight = rng.random(n) + 0.05 if weighted else None
     whole, decided = taken(rows, y, weight, (0, n), **options)

@@ -211,7 +211,7 @@ GOALS = [
 ]
 
 
-def counts(seed, most=6, filled=9):
+def counts(seed, most=6, filled=6):
     """Whole numbers of negatives and positives in a few bins."""
     rng = np.random.default_rng(seed)
     out = np.zeros((2, BINS))

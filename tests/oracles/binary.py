@@ -400,7 +400,7 @@ class Oracle:
     def _bisect(self):
         """Extremes of ratios: halve the range of what can be reached."""
         low, high = (0.0, 1.0) if self.sense > 0 else (-1.0, 0.0)
-        while high - low > 1e-9:
+        while high - low > 1e-8:
             middle = 0.5 * (low + high)
             level = Limit(self.objective, self.sense * middle, self.sense)
             low, high = (middle, high) if self.is_feasible(extra=[level]) else (low, middle)
@@ -413,7 +413,7 @@ class Oracle:
         low, high = 0.0, 1.0
         while not self.is_feasible(high):
             low, high = high, 2 * high
-        while high - low > 1e-8:
+        while high - low > 1e-7:
             middle = 0.5 * (low + high)
             low, high = (low, middle) if self.is_feasible(middle) else (middle, high)
         return high

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
+from itertools import count
+from operator import mul
 
 import numpy as np
 from scipy.optimize import minimize
@@ -115,7 +117,7 @@ def average(iterates):
         return iterates[0]
     columns = zip(*iterates[1:], strict=True)
     total = len(iterates) * (len(iterates) - 1) / 2
-    return [math.fsum(k * v for k, v in enumerate(c, 1)) / total for c in columns]
+    return [math.fsum(map(mul, count(1), c)) / total for c in columns]
 
 
 # ---------------------------------------------------------------------- thresholds

@@ -73,7 +73,8 @@ def conditions(case, n=None):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Limits, "tick", tick)
-        patch.setattr("setpoint.penalty.solvers._ROUNDS", ((9, 20), (3, 20)))
+        patch.setattr("setpoint.penalty.solvers._ROUNDS", ((9, 8), (3, 8)))
+        patch.setattr("setpoint.penalty.solvers._STEPS", 60)
         if case == "many rows":
             patch.setattr("setpoint.penalty.classifier._MOST_SEEN", 60)
             patch.setattr("setpoint.penalty.classifier._MOST_AT_ONCE", 10)

@@ -36,9 +36,15 @@ def scores_of(clf, X=X):
     return clf.decision_function(X) + clf.threshold_
 
 
+@pytest.fixture
+def short(monkeypatch):
+    monkeypatch.setattr("setpoint.penalty.solvers._ROUNDS", ((9, 20), (3, 20)))
+    monkeypatch.setattr("setpoint.penalty.solvers._STEPS", 100)
+
+
 # ---------------------------------------------------------------------- what is found
 @over("kind,solver", itertools.product(oracle.ALL, SOLVERS), every=11)
-def test_never_below_cross_entropy_and_its_threshold_is_the_best(kind, solver):
+def test_never_below_cross_entropy_and_its_threshold_is_the_best(kind, solver, short):
     solved = PLAIN if solver == "portfolio" else solver
     clf = penalty(oracle.ALL[kind], solver=solved, min_positives=5, on_infeasible="nearest")
     X, Y = imbalanced(400)
@@ -99,12 +105,7 @@ def test_the_polish_finds_what_no_loss_leads_to(seed):
     assert clf.predict(X).sum() >= 20
 
 
-@pytest.fixture
-def short_polish(monkeypatch):
-    monkeypatch.setattr("setpoint.penalty.solvers._ROUNDS", ((9, 20), (3, 20)))
-
-
-def test_only_the_polish_draws_and_held_out_rows_judge_it(short_polish):
+def test_only_the_polish_draws_and_held_out_rows_judge_it(short):
     options = {"solver": POLISHED, "validation_fraction": 0.25}
     fits = [penalty(FPOR, random_state=s, **options) for s in (0, None, 5)]
     one, same, other = (clf.fit(X[:600], Y[:600]) for clf in fits)
@@ -119,7 +120,7 @@ def test_only_the_polish_draws_and_held_out_rows_judge_it(short_polish):
         assert best["objective"] == pytest.approx(value, abs=1e-12)
 
 
-def test_the_polish_is_left_out_where_there_are_many_features(short_polish):
+def test_the_polish_is_left_out_where_there_are_many_features(short):
     for d, methods in ((40, 4), (41, 3)):
         clf = penalty(solver=POLISHED).fit(*imbalanced(300, d=d))
         assert len(clf.candidates_) == methods
@@ -157,7 +158,7 @@ def test_time_is_up(monkeypatch):
     assert clf.goal_report_.satisfied
 
 
-def test_features_without_end_end_stages_and_no_training(short_polish):
+def test_features_without_end_end_stages_and_no_training(short):
     rows = X[:60].copy()
     rows[0, 0], rows[1, 1] = 1e300, -1e300
     with warnings.catch_warnings():

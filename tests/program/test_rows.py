@@ -86,7 +86,7 @@ def points(schema, rng):
             one[0, i, (k + 1) % schema.n_classes] = schema.marginals[0, i] - 1
             one[0, i, k] += 1
             out.append(one)
-    mixed = [decisions(schema, rng, sparse=s) for s in (0.0, 0.3, 0.6) for _ in range(5)]
+    mixed = [decisions(schema, rng, sparse=s) for s in (0.0, 0.3, 0.6) for _ in range(3)]
     return [*out, perfect, as_deployed, *mixed]
 
 

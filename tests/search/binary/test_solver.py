@@ -80,8 +80,7 @@ def joined(s, y, g, w, seed):
 
 
 @KINDS
-@pytest.mark.parametrize("way", [twice, shuffled, joined])
-@given(seed=seeds, text=st.sampled_from(MORE))
+@given(seed=seeds, text=st.sampled_from(MORE), way=st.sampled_from([twice, shuffled, joined]))
 def test_the_same_rows_in_another_way_have_the_same_rule(randomized, way, seed, text):
     arrays = data(seed)
     first, second = (
