@@ -45,11 +45,13 @@ def plain_models():
 @pytest.fixture(scope="module")
 def two_folds():
     """Classifiers are fitted in two folds where nobody names others."""
-    from setpoint.plugin.fit import crossfit
+    from setpoint.classifiers import folds_of
 
-    real = crossfit.folds_of
+    def two(cv, *more):
+        return folds_of(2 if cv is None else cv, *more)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(crossfit, "folds_of", lambda cv, *more: real(2 if cv is None else cv, *more))
+        patch.setattr("setpoint.plugin.fit.crossfit.folds_of", two)
         yield
 
 
