@@ -14,7 +14,7 @@ __all__ = [
     "pytest_sessionfinish",
 ]
 
-SECONDS = 60.0
+SECONDS = 48.0
 """Of tests, by two processes; each needs a quarter of a minute to find them."""
 PLACE = "setpoint/seconds"
 

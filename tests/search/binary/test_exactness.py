@@ -53,7 +53,7 @@ def promised(case, outcome, value):
     return bound
 
 
-@over(("seed", "twist"), CASES, every=11)
+@over(("seed", "twist"), CASES, every=13)
 def test_against_the_oracle(seed, twist):
     case = random_case(seed, twist)
     threshold, least = case.oracle.best_threshold
