@@ -251,26 +251,22 @@ def test_words(tool, written, capsys, names):
 
 
 # ---------------------------------------------------------------------- lowest versions
+PROJECT = {
+    "name": "house",
+    "dependencies": ["numpy>=2,<3", "narwhals >= 2.10"],
+    "optional-dependencies": {
+        "cli": ["house[page]", "click>=8.2,<9", "dask[array]>=2025.1; python_version > '3'"],
+        "page": ["Jinja2>=3.1,!=3.1.4", "click>=8.10"],
+        "open": ["pandas<4"],
+    },
+}
+
+
 def test_lowest_versions(tool):
-    found, project = (
-        tool("lowest_versions"),
-        {
-            "name": "house",
-            "dependencies": ["numpy>=2,<3", "narwhals >= 2.10"],
-            "optional-dependencies": {
-                "cli": [
-                    "house[page]",
-                    "click>=8.2,<9",
-                    "dask[array]>=2025.1; python_version > '3'",
-                ],
-                "page": ["Jinja2>=3.1,!=3.1.4", "click>=8.10"],
-                "open": ["pandas<4"],
-            },
-        },
-    )
+    found = tool("lowest_versions")
     core = {"numpy": "2", "narwhals": "2.10"}
-    assert found.lowest(project, []) == core
+    assert found.lowest(PROJECT, []) == core
     more = {"click": "8.10", "dask": "2025.1", "jinja2": "3.1"}
-    assert found.lowest(project, ["cli"]) == core | more
+    assert found.lowest(PROJECT, ["cli"]) == core | more
     with pytest.raises(ValueError, match="'pandas<4' has no lowest version"):
-        found.lowest(project, ["open"])
+        found.lowest(PROJECT, ["open"])

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from public_names import parsed
+from public_names import nodes_of, parsed
 
 
 def levels_of(project: Path) -> dict[str, int]:
@@ -31,7 +31,7 @@ def levels_of(project: Path) -> dict[str, int]:
 def exported(package: Path) -> dict[str, str]:
     """The room of each name that the package exports."""
     out = {}
-    for node in ast.walk(parsed(package / "__init__.py")):
+    for node in nodes_of(package / "__init__.py"):
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith(f"{package.name}."):
             out.update({a.name: str(node.module).partition(".")[2] for a in node.names})
     return out
@@ -51,7 +51,7 @@ def shared_names(package: Path, project: Path) -> Iterator[str]:
 
 def texts_of(path: Path) -> Iterator[tuple[int, str]]:
     """Each line of the string literals of a file, with its number; examples are left out."""
-    for node in ast.walk(parsed(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             for i, line in enumerate(node.value.splitlines()):
                 if not line.lstrip().startswith((">>>", "...")):

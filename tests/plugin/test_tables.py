@@ -135,10 +135,8 @@ def test_weights_are_counted_as_whole_numbers():
 
 
 def test_a_general_goal_that_may_draw():
-    rows, goal = (
-        close().replace({"region": {"east": "south"}})[:1_500],
-        "maximize recall * precision",
-    )
+    rows = close().replace({"region": {"east": "south"}})[:1_500]
+    goal = "maximize recall * precision"
     named = {**NAMES, **GROUPS, "decide_on": "region", "randomized": "auto"}
     mine, theirs = solve(goal, rows, **named), solve(goal, POLARS(rows), **named, exact=True)
     assert theirs.report.objective.value == mine.report.objective.value
