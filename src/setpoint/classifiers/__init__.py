@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         decide,
         given_rows,
         heard,
+        kinds_of_units,
         open_fit,
         promised,
         rows_key,

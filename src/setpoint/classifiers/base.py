@@ -215,6 +215,7 @@ class SearchParameters:
     confidence: float | Confidence | None = None
     limits: SearchLimits | None = None
     pos_label: Any = None
+    units: str | None = None
     random_state: Any = None
     verbose: int = 0
 
@@ -231,6 +232,8 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
     limits: Any
     baseline: Any = None
     confidence: Any = None
+    units: Any = None
+    units_column_: str | None = None
     _family: ClassVar[str] = ""
     _fits_nothing: bool = False
     """Whether ``fit`` trains no model, so that all rows can choose the rule."""
@@ -296,12 +299,13 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         baseline: Any = None,
         datasets: Mapping[str, Any] | None = None,
         goal: Goal | Expression | str | None = None,
+        units: Any = None,
     ) -> GoalReport:
         """How far the rule reaches the goal on new rows.
 
         Parameters
         ----------
-        X, y, sample_weight, sensitive_features, baseline, datasets
+        X, y, sample_weight, sensitive_features, baseline, datasets, units
             As in ``fit``. A rule that draws is measured in expectation. Where the deployed
             model's decisions on X are available, the report compares with them, whether the
             goal refers to them or not.
@@ -317,7 +321,7 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         """
         rows = {
             "X": X, "y": y, "sample_weight": sample_weight, "baseline": baseline,
-            "sensitive_features": sensitive_features, "datasets": datasets,
+            "sensitive_features": sensitive_features, "datasets": datasets, "units": units,
         }  # fmt: skip
         return self._evaluated(goal, rows, {})[0]
 
@@ -597,7 +601,7 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
     def _features(self, X: Any, column: str | None, reset: bool = False) -> Any:
         """X as the model takes it; `column` is the deployed model's and not a feature."""
         refuse_masked(X, "`X`")
-        return X
+        return without(X, self.units_column_)
 
     def _classes_for(self, goal: Goal, y: Any, weight: NDArray[np.float64] | None) -> ClassOrder:
         """The classes of the labels, in order."""

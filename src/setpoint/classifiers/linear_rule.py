@@ -13,21 +13,20 @@ from scipy.sparse import csr_matrix, issparse
 from scipy.stats import chi2
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.model_selection import StratifiedShuffleSplit, check_cv
-from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils import check_array
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from setpoint import guarantees
 from setpoint.array_types import Bools, Codes, Floats
-from setpoint.classifiers import FitData, decide, heard, open_fit, split_kinds
+from setpoint.classifiers import FitData, decide, heard, kinds_of_units, open_fit, split_kinds
 from setpoint.classifiers.base import GoalClassifier, SearchParameters, atomic_fit
-from setpoint.counts import Evidence
+from setpoint.counts import Evidence, Units, parts_of
 from setpoint.errors import InputError
 from setpoint.goals import Goal, require_plain
 from setpoint.inputs import (
     CheckedData,
     CheckedTable,
     ClassOrder,
-    column_names,
     one_column,
     refuse_masked,
     require_numbers,
@@ -264,9 +263,14 @@ Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def folds_of(
-    cv: Any, X: Any, y: Any, seed: int, params: Mapping[str, Any] | None = None
+    cv: Any,
+    X: Any,
+    y: Any,
+    seed: int,
+    params: Mapping[str, Any] | None = None,
+    units: Units | None = None,
 ) -> list[Fold]:
-    """All folds, drawn once.
+    """All folds, drawn once; units lie on one side of each.
 
     Examples
     --------
@@ -279,9 +283,11 @@ def folds_of(
             "`cv` is a whole number >= 2, a share between 0 and 1, a splitter or its splits, got "
             f"{cv!r}"
         )
+    if isinstance(cv, float) and not 0 < cv < 1:
+        raise InputError(f"cv as a share lies between 0 and 1, got {cv}")
+    if units is not None:
+        return _folds_of_units(cv, X, y, seed, params or {}, units)
     if isinstance(cv, float):
-        if not 0 < cv < 1:
-            raise InputError(f"cv as a share lies between 0 and 1, got {cv}")
         cv = StratifiedShuffleSplit(1, test_size=cv, random_state=seed)
     splitter = check_cv(cv, y=y, classifier=True)
     if cv is None or is_integer(cv):  # made here: never in the order of the file
@@ -289,6 +295,32 @@ def folds_of(
     splits = splitter.split(X, y, **(params or {}))
     n_rows = int(_num_samples(X))
     return [(_positions(train, n_rows), _positions(test, n_rows)) for train, test in splits]
+
+
+def _folds_of_units(
+    cv: Any, X: Any, y: Any, seed: int, params: Mapping[str, Any], units: Units
+) -> list[Fold]:
+    n_rows, names = int(_num_samples(X)), units.names
+    if cv is None or is_integer(cv) or isinstance(cv, float):
+        kinds = kinds_of_units(np.unique(y, return_inverse=True)[1], names)
+        if isinstance(cv, float):
+            part = 1 - split_kinds(kinds, names, cv, np.random.default_rng(seed)).astype(np.int64)
+        else:
+            _, first, place = np.unique(names, return_index=True, return_inverse=True)
+            part = parts_of(kinds[first], 5 if cv is None else int(cv), seed)[place]
+        each = [0] if isinstance(cv, float) else range(part.max() + 1)
+        return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in each]
+    splits = check_cv(cv, y=y, classifier=True).split(X, y, **({"groups": names} | {**params}))
+    out = [(_positions(train, n_rows), _positions(test, n_rows)) for train, test in splits]
+    for train, test in out:
+        cut = len(np.intersect1d(names[train], names[test]))
+        if cut:
+            raise InputError(
+                f"`cv`: a split has rows of {cut:,} of the same {units.called} on both sides, and "
+                "rows of one unit depend on each other; give a number of folds, or a splitter by "
+                "group such as GroupKFold()"
+            )
+    return out
 
 
 def _positions(index: Any, n_rows: int) -> NDArray[np.int64]:
@@ -332,7 +364,10 @@ def split_scored(
     whose = (evidence.scores, evidence.rows.true)
     seeds = [crc32(np.ascontiguousarray(part).tobytes()) for part in whose]
     rng = np.random.default_rng([_SCORED_KEY, *seeds])
-    chosen = split_kinds(evidence.rows.kind, blocks, share, rng)
+    kinds, units = evidence.rows.kind, evidence.rows.units
+    if units is not None:
+        kinds, blocks = kinds_of_units(kinds, units.names), units.names
+    chosen = split_kinds(kinds, blocks, share, rng)
     own = None if table is None else replace(table, X=None).counted
     sides = []
     for certify in (False, True):
@@ -423,6 +458,7 @@ class TrainedClassifier(SearchParameters, GoalClassifier):
         baseline: Any = None,
         datasets: Mapping[str, Any] | None = None,
         certify_on: Any = None,
+        units: Any = None,
     ) -> Self:
         """Train the model and settle the threshold.
 
@@ -443,6 +479,10 @@ class TrainedClassifier(SearchParameters, GoalClassifier):
             Further data sets that the goal refers to by ``.on("name")``.
         certify_on : Dataset, (X, y) or mapping of these by data set (None: X), optional
             With `confidence`, rows that certify; None: a part of those above.
+        units : array-like of shape (N,) or str, optional
+            The customer, document or case that each row belongs to, or the column of X that says
+            so, which is then no feature; None: the constructor's. Rows of one unit may depend on
+            each other: they lie in one fold, and units are what promises and limits count.
 
         Returns
         -------
@@ -463,7 +503,7 @@ class TrainedClassifier(SearchParameters, GoalClassifier):
             If an argument is wrong; the message says what.
         """
         beside = {"sample_weight": sample_weight, "sensitive_features": sensitive_features}
-        sets = {"datasets": datasets, "certify_on": certify_on}
+        sets = {"datasets": datasets, "certify_on": certify_on, "units": units}
         return self._fitted(X, y, baseline=baseline, **beside, **sets)
 
     @atomic_fit
@@ -550,10 +590,7 @@ class TrainedClassifier(SearchParameters, GoalClassifier):
         return self._scores_by(self.parameters_, X, self.baseline_column_)
 
     def _features(self, X: Any, column: str | None, reset: bool = False) -> Any:
-        names = column_names(X)
-        if names is not None and column in names:
-            X = _safe_indexing(X, [n for n in names if n != column], axis=1)
-        return checked_features(self, X, reset=reset)
+        return checked_features(self, without(X, column, self.units_column_), reset=reset)
 
     def _classes_for(self, goal: Goal, y: Any, weight: Floats | None) -> ClassOrder:
         used = y if weight is None or weight.all() else one_column(y, "y")[weight > 0]

@@ -18,7 +18,7 @@ from sklearn.utils.validation import _num_samples
 from setpoint import blackbox, guarantees
 from setpoint.array_types import Codes, Floats, Integers
 from setpoint.blackbox import BlackBox
-from setpoint.counts import Counted, Evidence
+from setpoint.counts import Counted, Evidence, Units
 from setpoint.errors import InputError, listed, nearest, quoted, warn_caller
 from setpoint.goals import Goal, as_goal
 from setpoint.inputs import (
@@ -39,6 +39,7 @@ from setpoint.inputs import (
     one_column,
     row_draws,
     taken,
+    units_of,
 )
 from setpoint.program import LinkedGoal, link
 from setpoint.report import (
@@ -131,6 +132,7 @@ class FitData:
     index: Codes | None = None
     whole: Any = None
     promised: Confidence | None = None
+    units: Units | None = None
     digests: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -171,7 +173,7 @@ class FitData:
     @property
     def trained_on(self) -> CheckedTable:
         """Features, class codes and weights of the rows of X that weigh something."""
-        table = CheckedTable(self.true, self.weight, {}, None, self.features)
+        table = CheckedTable(self.true, self.weight, {}, None, self.features, self.units)
         return table if self.weight is None or self.weight.all() else table.take(self.kept)
 
     @property
@@ -191,6 +193,7 @@ def open_fit(
     datasets: Mapping[str, Any] | None = None,
     validation: Dataset | None = None,
     certify_on: Any = None,
+    units: Any = None,
 ) -> FitData:
     """Check everything that ``fit`` was given, before any work."""
     started = now()
@@ -209,6 +212,10 @@ def open_fit(
     deployed = Deployed.of(classifier.baseline if baseline is None else baseline)
     X, y = indexable(X)[0], indexable(aligned(y, X, "y"))[0]
     column = None if deployed is None else deployed.column
+    units = classifier.units if units is None else units
+    # A model that is there already takes what it was fitted on.
+    named = isinstance(units, str) and not classifier._fits_nothing
+    classifier.units_column_ = units if named else None
     features = classifier._features(X, column, reset=True)
     if getattr(y, "ndim", 1) != 1:
         y = one_column(y, "y", warn=True)
@@ -219,9 +226,8 @@ def open_fit(
     true = classes.codes(y, "y")
     if classes.sorted.dtype.kind == "b":
         y = np.array(classes.labels)[true]  # models refuse booleans in an array of objects
-    given = Dataset(
-        X, y, sample_weight=weight, sensitive_features=sensitive_features, baseline=baseline
-    )
+    beside = {"sensitive_features": sensitive_features, "baseline": baseline, "units": units}
+    given = Dataset(X, y, sample_weight=weight, **beside)
     sets = classifier._datasets(datasets, X, column) if validation is None else None
     rows = given_rows(classifier, goal, *_parts(validation or given), sets)
     decide_on = classifier._decides_on(goal, sensitive_features, X)
@@ -233,7 +239,7 @@ def open_fit(
     columns = classifier.sensitive_features if sensitive_features is None else sensitive_features
     data = FitData(
         goal, metric, solver, limits, X, y, true, weight, features, judged, rows, columns, deployed,
-        key, started, is_validated=validation is not None,
+        key, started, is_validated=validation is not None, units=units_of(units, X, n_rows),
     )  # fmt: skip
     data = with_certifying_rows(data, classifier, decide_on, certify_on)
     # All rows as given: those of X, further data sets, those that certify.
@@ -288,6 +294,7 @@ def _certifying(
     others = as_datasets({name: rows for name, rows in sets.items() if name is not None})
     rows = given_rows(classifier, data.goal, *_parts(first), others)
     judged = CheckedData.check(data.goal, data.classes, rows, decide_on, f"{_CERTIFY}: y")
+    _check_apart(data.judged, judged)
     key, why = rows_key(content_of(first.X), judged.kinds(None)), ""
     digest = RowDigest.of(data.X, column_names(data.X), data.weight, data.true)
     seen = 0.0 if digest is None else digest.share_of(first.X)
@@ -303,9 +310,27 @@ def _certifying(
     return CertifyingRows(judged, rows, key)
 
 
-def _parts(d: Dataset) -> tuple[Any, Any, Any, Any, Any]:
+def _check_apart(fitted: CheckedData, judged: CheckedData) -> None:
+    """Refuse rows that certify of units that have rows in the fit, too."""
+    first, second = fitted.rows.units, judged.rows.units
+    if (first is None) != (second is None):
+        raise InputError(
+            "`units` are given for the rows of the fit or for those of `certify_on` alone: give "
+            "them for both (`Dataset(X, y, units=...)`)"
+        )
+    if first is None or second is None:
+        return
+    both = len(np.intersect1d(first.names, second.names))
+    if both:
+        raise InputError(
+            f"`certify_on`: {both:,} of its {first.called} have rows in the fit, too; rows of one "
+            "unit depend on each other, so that all of them lie on one side"
+        )
+
+
+def _parts(d: Dataset) -> tuple[Any, Any, Any, Any, Any, Any]:
     """Of a data set, in the order in which they are asked for."""
-    return d.X, d.y, d.sample_weight, d.sensitive_features, d.baseline
+    return d.X, d.y, d.sample_weight, d.sensitive_features, d.baseline, d.units
 
 
 def given_rows(
@@ -316,6 +341,7 @@ def given_rows(
     sample_weight: Any = None,
     sensitive_features: Any = None,
     baseline: Any = None,
+    units: Any = None,
     datasets: Mapping[str, Dataset] | None = None,
 ) -> dict[str | None, GivenRows]:
     """X and the further data sets; what the constructor names holds for all of them."""
@@ -324,8 +350,10 @@ def given_rows(
     column = None if deployed is None or baseline is not None else deployed.column
     spare = column is not None and None not in goal.needs.baseline and not _has(X, column)
     first = None if spare else deployed  # named in the constructor, and needed nowhere
+    lasts = classifier.units if _has(X, classifier.units) else None
+    units = lasts if units is None else units
     rows: dict[str | None, GivenRows] = {
-        None: GivenRows(int(_num_samples(X)), y, sample_weight, columns, first, X)
+        None: GivenRows(int(_num_samples(X)), y, sample_weight, columns, first, X, units)
     }
     lasting = deployed if deployed is not None and deployed.lasts else None
     for name, d in (datasets or {}).items():
@@ -334,7 +362,9 @@ def given_rows(
             own = classifier.sensitive_features
         if model is None and name in goal.needs.baseline:
             model = lasting
-        rows[name] = GivenRows(int(_num_samples(d.X)), d.y, d.sample_weight, own, model, d.X)
+        same = classifier.units if d.units is None and _has(d.X, classifier.units) else d.units
+        parts = d.y, d.sample_weight, own, model, d.X, same
+        rows[name] = GivenRows(int(_num_samples(d.X)), *parts)
     return rows
 
 
@@ -402,13 +432,19 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
     second: dict[str | None, Codes] = {}
     key = b""
     # By their content rows lie on one side, whatever data set they are in.
-    known: dict[bool, Floats] = {side: np.empty(0) for side in (False, True)}
+    known: dict[bool, Any] = {side: np.empty(0) for side in (False, True)}
     for name in (name for name in data.given if name in data.judged.tables):
-        content, kinds = content_of(data.given[name].X), data.judged.kinds(name)
+        content: Any = content_of(data.given[name].X)
+        kinds = data.judged.kinds(name)
         if name is None:
             key = rows_key(content, kinds)
         where = "X" if name is None else f"datasets[{name!r}]"
-        blocks = same_content(content, kinds, where)
+        units = data.judged.tables[name].units
+        if units is None:
+            blocks = same_content(content, kinds, where)
+        else:
+            content = blocks = units.names
+            kinds = kinds_of_units(kinds, blocks)
         content = None if blocks is None else content
         chosen, left = _placed(content, known, len(kinds))
         if len(left):
@@ -437,12 +473,13 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
     out = replace(data, judged=data.judged.take(first), given=given, certifying=apart)
     if not data.is_validated:
         return _without(out, first[None])
-    trained = ~_placed(content_of(data.X), known, len(data.true))[0]
+    own = content_of(data.X) if data.units is None else data.units.names
+    trained = ~_placed(own, known, len(data.true))[0]
     return out if trained.all() else _without(out, np.flatnonzero(trained))
 
 
 def _placed(
-    content: Floats | None, known: Mapping[bool, Floats], n_rows: int
+    content: Any, known: Mapping[bool, Any], n_rows: int
 ) -> tuple[NDArray[np.bool_], Codes]:
     """Which rows certify in another data set (n_rows,), and which are in none."""
     if content is None:
@@ -461,9 +498,25 @@ def _without(data: FitData, index: Codes) -> FitData:
         weight=None if data.weight is None else data.weight[index],
         features=_safe_indexing(data.features, index),
         deployed=taken(data.deployed, index, len(data.true)),
+        units=None if data.units is None else data.units.take(index),
         index=index,
         whole=data.X,
     )
+
+
+def kinds_of_units(kinds: Integers, names: Codes) -> Codes:
+    """For each row (N,) the kind of its unit: of its middle row, and how many it has.
+
+    Examples
+    --------
+    >>> kinds_of_units(np.array([1, 1, 0, 0]), np.array([7, 7, 7, 9]))
+    array([5, 5, 5, 0])
+    """
+    _, place, sizes = np.unique(names, return_inverse=True, return_counts=True)
+    order = np.lexsort((kinds, place))
+    middle = np.asarray(kinds)[order][np.cumsum(sizes) - sizes + sizes // 2].astype(np.int64)
+    size = np.searchsorted(np.quantile(sizes, [1 / 3, 2 / 3]), sizes)
+    return np.asarray((3 * middle + size)[place])
 
 
 def split_kinds(

@@ -58,6 +58,7 @@ def evaluate(
     pos_label: Any = None,
     level: float = LEVEL,
     defer_label: Any = DEFER,
+    units: Any = None,
 ) -> GoalReport:
     """How far some decisions reach a goal, with intervals.
 
@@ -98,6 +99,9 @@ def evaluate(
         one.
     defer_label : label
         What stands in `y_pred` for a row that is deferred, where the goal refers to such rows.
+    units : array-like of shape (N,), or str, optional
+        The customer, document or case that each row belongs to; intervals then hold however the
+        rows of one unit depend on each other.
 
     Returns
     -------
@@ -138,7 +142,7 @@ def evaluate(
         return report_on(linked, counted.confusion(decided), level=level)
     given: dict[str, Any] = {
         "y_true": y_true, "y_pred": y_pred, "sample_weight": sample_weight,
-        "sensitive_features": sensitive_features, "baseline": baseline,
+        "sensitive_features": sensitive_features, "baseline": baseline, "units": units,
     }  # fmt: skip
     if table is not None:
         given = columns_of(table, **given)
@@ -156,7 +160,8 @@ def evaluate(
     first = inputs.tables[None]
     objective, both = None, None
     if metric is not None:
-        n_rows, beside = inputs.n_rows[None], [v for k, v in given.items() if k != "y_pred"]
+        n_rows = inputs.n_rows[None]
+        beside = [v for k, v in given.items() if k not in ("y_pred", "units")]
         bound = measured_on(metric, inputs.classes, GivenRows(n_rows, *beside), where=None)
         ours = value_of(bound, _scores(scores, n_rows) if of_scores else decisions[None])
         objective = measured_entry(metric, bound, ours)

@@ -19,11 +19,14 @@ from setpoint.counts.confusion import (
     NO_NUMBER,
     BinCounts,
     Confusion,
+    UnitCounts,
+    Units,
     count_threshold,
+    singles,
 )
 from setpoint.counts.counted import Bins, ChangedTableError, Counted, Tally
 from setpoint.counts.curves import Curve, cutoffs, hull, midway, plain_threshold
-from setpoint.counts.evidence import N_FOLDS, Evidence, folds_of, in_order, merged
+from setpoint.counts.evidence import N_FOLDS, Evidence, folds_of, in_order, merged, parts_of
 from setpoint.counts.rows import Rows, counted_rows
 from setpoint.counts.sweep import (
     BestCutoff,

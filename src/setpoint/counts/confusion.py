@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,73 @@ from setpoint.compiled import kernel
 from setpoint.counts.codebook import Codebook, Marginals, combinations
 from setpoint.errors import InputError
 from setpoint.goals import Label
+
+# --- Units: what is drawn independently of others, a row or all rows of a customer ----------------
+
+
+_CALLS = itertools.count(1)
+
+
+def singles(n_rows: int) -> Codes:
+    """Names (N,), below 0, of units of one row each, that no other unit has."""
+    first = -next(_CALLS) << 32
+    return np.arange(first, first + n_rows)
+
+
+class Units(NamedTuple):
+    """What is drawn: the name (N,) of the unit of each row, and what units are called."""
+
+    names: Codes
+    called: str = "units"
+
+    def take(self, index: Any) -> Units:
+        """Of some of the rows, by index or mask."""
+        return Units(self.names[index], self.called)
+
+
+@dataclass(frozen=True, eq=False)
+class UnitCounts:
+    """Lines of what a unit weighs in one entry (plain strata, n + 1, n), by table."""
+
+    unit: Codes  # (lines,) its name
+    entry: Codes
+    weights: Floats  # (tables, lines)
+    called: str | None = None
+    """What units are called; None: each is a row."""
+
+    @cached_property
+    def _place(self) -> tuple[int, Codes]:
+        each, place = np.unique(self.unit, return_inverse=True)
+        return len(each), place.ravel()
+
+    def sums(self, added: Floats) -> Floats:
+        """What each unit (units,) adds to a sum, from what its rows add by table and entry.
+
+        Examples
+        --------
+        >>> lines = UnitCounts(np.array([7, 7, 8]), np.array([0, 1, 1]), np.ones((1, 3)))
+        >>> lines.sums(np.array([[1.0, -3.0]]))
+        array([-2., -3.])
+        """
+        parts = added.reshape(-1, added[0].size)
+        own = sum(w * part[self.entry] for w, part in zip(self.weights, parts, strict=False))
+        n, place = self._place
+        return np.asarray(np.bincount(place, own, n), np.float64)
+
+    def placed(self, entry: Codes, tables: Sequence[int], n_tables: int) -> UnitCounts:
+        """The same lines by the entries and tables of another codebook."""
+        weights = np.zeros((n_tables, len(self.unit)))
+        weights[list(tables)] = self.weights
+        return replace(self, entry=entry[self.entry], weights=weights)
+
+    def __add__(self, other: UnitCounts) -> UnitCounts:
+        return UnitCounts(
+            np.concatenate([self.unit, other.unit]),
+            np.concatenate([self.entry, other.entry]),
+            np.concatenate([self.weights, other.weights], axis=1),
+            self.called or other.called,
+        )
+
 
 # --- Confusions: what counting one decision gives -------------------------------------------------
 
@@ -39,10 +107,9 @@ class Confusion:
         Numbers of rows, whatever their weight.
     smallest : array of shape (strata, n + 1)
         The smallest positive row weight; inf where there are no rows.
-    sums : function, optional
-        What each row (N,) behind the counts adds to a sum over tables of counts, from what a row
-        adds by stratum, true and predicted class (tables, plain strata, n + 1, n): for tests that
-        need the value of each. A sum of confusions has none.
+    units : UnitCounts, optional
+        What each unit behind the counts weighs in them: for tests and limits that need the value
+        of each. None: a unit is a row, and the counts say all.
 
     Examples
     --------
@@ -58,7 +125,7 @@ class Confusion:
     products: Floats
     rows: Codes
     smallest: Floats
-    sums: Callable[[Floats], Floats] | None = None
+    units: UnitCounts | None = None
 
     @classmethod
     def of_counts(cls, classes: tuple[Label, ...], counts: Any) -> Confusion:
@@ -98,6 +165,7 @@ class Confusion:
         counts, rows = np.zeros((*shape, n)), np.zeros(shape, np.int64)
         smallest = np.full(shape, np.inf)
         products = np.zeros((tables, tables, book.n_plain, n + 1, n))
+        units = []
         for part in (self, other):
             own = part.codebook
             strata = [place[c] for c in own.strata]
@@ -105,8 +173,13 @@ class Confusion:
             rows[strata] += part.rows
             smallest[strata] = np.minimum(smallest[strata], part.smallest)
             held = [0, *(1 + book.measures.index(m) for m in own.measures)]
-            products[np.ix_(held, held, strata[: own.n_plain])] += part.products
-        return Confusion(book, counts, products, rows, smallest)
+            plain = strata[: own.n_plain]
+            products[np.ix_(held, held, plain)] += part.products
+            if part.units is not None:
+                entry = np.arange(book.n_plain * (n + 1) * n).reshape(-1, (n + 1) * n)[plain]
+                units.append(part.units.placed(entry.ravel(), held, tables))
+        both = units[0] + units[1] if len(units) == 2 else None
+        return Confusion(book, counts, products, rows, smallest, both)
 
 
 # --- Counting kernels: accepted weights of a threshold --------------------------------------------

@@ -25,7 +25,7 @@ from setpoint.counts.argmax import (
     side_by_side,
 )
 from setpoint.counts.codebook import Codebook, Column, Marginals, Measure, at_mean_measures
-from setpoint.counts.confusion import Confusion, count_decisions
+from setpoint.counts.confusion import Confusion, Units, count_decisions
 from setpoint.counts.counted import Counted, Decider
 from setpoint.counts.curves import Curve, cutoffs
 from setpoint.counts.rows import (
@@ -93,13 +93,14 @@ class Evidence(Counted):
         columns: Mapping[str, Column | NDArray[Any]] | None = None,
         baseline: Codes | None = None,
         decide_on: Sequence[str] = (),
+        units: Units | None = None,
     ) -> Evidence:
         """Evidence of one data set by labels; arrays are checked by the caller.
 
         Parameters
         ----------
         scores : array of shape (N,) or (N, n)
-        classes, true, needs, dataset, weight, columns, baseline, decide_on
+        classes, true, needs, dataset, weight, columns, baseline, decide_on, units
             As of :meth:`Rows.from_arrays`. Rows of weight zero are left out.
 
         Examples
@@ -118,6 +119,7 @@ class Evidence(Counted):
             columns=columns,
             baseline=baseline,
             decide_on=decide_on,
+            units=units,
         )
         return cls(rows, scores[counted_rows(weight)])
 
@@ -183,8 +185,9 @@ class Evidence(Counted):
 
     @cached_property
     def is_weighted(self) -> bool:
-        """Whether rows have weights, or count by measures too."""
-        return self.rows.is_weighted or self.rows.measures is not None
+        """Whether rows have weights, count by measures too, or belong to units."""
+        rows = self.rows
+        return rows.is_weighted or rows.measures is not None or rows.units is not None
 
     @cached_property
     def score_columns(self) -> ScoreColumns:
@@ -587,7 +590,7 @@ def _weighted(evidence: Evidence, share: Floats) -> Evidence:
     return replace(part, rows=part.rows.weighted(part.rows.weight * share[kept]))
 
 
-def parts_of(kinds: Integers, n_parts: int) -> Codes:
+def parts_of(kinds: Integers, n_parts: int, seed: int = 0) -> Codes:
     """A part for each row (N,), with about the same share of each kind; the same every time.
 
     Examples
@@ -595,7 +598,7 @@ def parts_of(kinds: Integers, n_parts: int) -> Codes:
     >>> parts_of(np.array([0, 0, 1, 1]), 2)
     array([0, 1, 0, 1])
     """
-    order = np.random.default_rng(0).permutation(len(kinds))
+    order = np.random.default_rng(seed).permutation(len(kinds))
     order = order[np.argsort(kinds[order], kind="stable")]
     out = np.empty(len(kinds), np.int64)
     out[order] = np.arange(len(kinds)) % n_parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -23,7 +23,7 @@ from setpoint.counts.codebook import (
     strata_of,
     with_measures,
 )
-from setpoint.counts.confusion import Confusion, count_decisions
+from setpoint.counts.confusion import Confusion, UnitCounts, Units, count_decisions, singles
 from setpoint.errors import InputError
 from setpoint.goals import Label, Requirements
 
@@ -45,6 +45,8 @@ class Rows:
     weight: Floats | None
     stratum: Codes
     measures: Floats | None = None
+    units: Units | None = None
+    """What is drawn independently of others; None: each row by itself."""
 
     @classmethod
     def from_arrays(
@@ -60,6 +62,7 @@ class Rows:
         baseline: Codes | None = None,
         decide_on: Sequence[str] = (),
         codebook: Codebook | None = None,
+        units: Units | None = None,
     ) -> Rows:
         """The rows of one data set that count; arrays are checked by the caller.
 
@@ -83,6 +86,7 @@ class Rows:
             labels, weight, n_rows = labels[kept], weight[kept], int(np.count_nonzero(kept))
             known = {name: column.take(kept) for name, column in known.items()}
             baseline = None if baseline is None else baseline[kept]
+            units = None if units is None else units.take(kept)
         needs = needs or Requirements()
         deployed = baseline if dataset in needs.baseline else None
         weighing = sorted(needs.measures.get(dataset, {}))
@@ -100,7 +104,7 @@ class Rows:
         values = None
         if codebook.measures:
             values = measured(codebook.measures, weighing, known, n_rows)
-        return cls(codebook, labels, weight, stratum, values)
+        return cls(codebook, labels, weight, stratum, values, units)
 
     @classmethod
     def concat(cls, parts: Sequence[Rows]) -> Rows:
@@ -123,13 +127,15 @@ class Rows:
             weight,
             np.concatenate([at[p.stratum] for at, p in zip(own, parts, strict=True)]),
             _joined_measures(codebook, parts),
+            _joined_units(parts),
         )
 
     def take(self, index: NDArray[Any]) -> Rows:
         """Some of the rows, by index or mask, under the same codebook."""
         weight = None if self.weight is None else self.weight[index]
         measures = None if self.measures is None else self.measures[:, index]
-        return Rows(self.codebook, self.true[index], weight, self.stratum[index], measures)
+        units = None if self.units is None else self.units.take(index)
+        return Rows(self.codebook, self.true[index], weight, self.stratum[index], measures, units)
 
     def weighted(self, weight: Floats) -> Rows:
         """The same rows with other weights (N,), all above zero."""
@@ -205,7 +211,8 @@ class Rows:
         else:
             rows = _numbers(self.kind, shape[0] * shape[1]).reshape(shape)
         rows = np.tile(rows, (len(tables), 1))
-        return Confusion(book, np.concatenate(tables), products, rows, marginals.smallest)
+        units = None if self.units is None else self.by_unit(decisions)
+        return Confusion(book, np.concatenate(tables), products, rows, marginals.smallest, units)
 
     def _counted(self, decisions: NDArray[Any], weight: Floats | None) -> Floats:
         """Sums of some weights by stratum, true and decided class."""
@@ -214,28 +221,31 @@ class Rows:
         return count_decisions(stratum, self.true, decisions, (m, n + 1, n), weight)
 
     def decided(self, decisions: NDArray[Any]) -> Confusion:
-        """The confusion of decisions, with what each row adds to sums over its tables.
+        """The confusion of decisions, with what each unit weighs in it."""
+        return replace(self.confusion(decisions), units=self.by_unit(decisions))
+
+    def by_unit(self, decisions: NDArray[Any]) -> UnitCounts:
+        """What each unit weighs in the entries of decisions, or of a distribution over classes.
 
         Examples
         --------
         >>> rows = Rows.from_arrays((0, 1), np.array([0, 1]), 2)
         >>> of_right = np.array([[[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]]])
-        >>> rows.decided(np.array([1, 1])).sums(of_right)
+        >>> rows.by_unit(np.array([1, 1])).sums(of_right)
         array([0., 1.])
         """
-        return replace(self.confusion(decisions), sums=partial(self._sums, decisions))
-
-    def _sums(self, decisions: NDArray[Any], weights: Floats) -> Floats:
-        at = weights[:, self.stratum, self.true]  # (tables, N, n)
+        n = self.codebook.n_classes
+        entry = (self.stratum * (n + 1) + self.true) * n
+        unit, called = self.units or (singles(self.n_rows), None)
+        weights = np.ones((1, self.n_rows)) if self.weight is None else self.weight[None]
+        weights = np.concatenate([weights, *(w[None] for w in self.by_measure)])
         if decisions.ndim == 1:
-            own = at[:, np.arange(self.n_rows), decisions]
+            entry = entry + decisions
         else:
-            own = (at * decisions).sum(axis=2)
-        out = own[0].copy()
-        measures = () if self.measures is None else self.measures
-        for part, measure in zip(own[1:], measures, strict=True):
-            out += part * measure
-        return np.asarray(out)
+            k = decisions.shape[1]
+            entry, unit = (entry[:, None] + np.arange(k)).ravel(), np.repeat(unit, k)
+            weights = (weights[:, :, None] * decisions).reshape(len(weights), -1)
+        return UnitCounts(unit, entry, weights, called)
 
     def undecided(self, decided: Floats) -> float:
         """The share of the weight of rows whose decision depends on a draw."""
@@ -252,6 +262,15 @@ def _joined_measures(codebook: Codebook, parts: Sequence[Rows]) -> Floats | None
             own = [codebook.measures.index(measure) for measure in part.codebook.measures]
             all_of_them[own] = part.measures
     return np.concatenate(out, axis=1)
+
+
+def _joined_units(parts: Sequence[Rows]) -> Units | None:
+    """The units of all parts; of a part without units each row is one by itself."""
+    known = [part.units for part in parts if part.units is not None]
+    if not known:
+        return None
+    names = [(part.units or (singles(part.n_rows),))[0] for part in parts]
+    return Units(np.concatenate(names), known[0].called)
 
 
 def _numbers(kind: Integers, size: int) -> Codes:

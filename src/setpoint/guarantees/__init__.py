@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Shown,
         State,
         Tried,
+        capped,
         fixed_sequence,
         holm,
         level_of_try,

@@ -27,7 +27,16 @@ from setpoint.guarantees.paths import (
     monotone_constraints,
     path_rules_of,
 )
-from setpoint.guarantees.promise import Guarantee, Promise, RuleTests, State, Tried, fixed_sequence
+from setpoint.guarantees.promise import (
+    Guarantee,
+    Promise,
+    RuleTests,
+    State,
+    Tried,
+    capped,
+    decided_on,
+    fixed_sequence,
+)
 from setpoint.guarantees.refusal import Unshown, best_shown, by_label, tests_on
 from setpoint.inference import quantile
 from setpoint.program import LinkedGoal
@@ -184,8 +193,10 @@ def certified(
     linked: LinkedGoal, plain: Found, how: Certification
 ) -> tuple[Found, Counted, Guarantee]:
     """The best rule that is certified, the rows that certify, and what is promised of it."""
-    settings, rows = how.settings, _scored(how, plain)
-    tests = tests_on(Promise.of(linked, settings), rows)
+    settings, promise = how.settings, Promise.of(linked, how.settings)
+    rows = _scored(how, plain, promise)
+    # Units of the rows that rules were found on say how large one may be, too.
+    tests = tests_on(promise.on(plain.evidence, rows), rows)
     way: EveryCutoff | AlongPath | None = None
     if how.models is None:
         way = EveryCutoff.of(plain, rows, tests, settings.for_next)
@@ -273,6 +284,7 @@ class EveryCutoff:
     plain: Found
     cuts: CutoffSet
     sides: list[MonotoneConstraint]
+    tests: RuleTests
     next_rows: int | None
     method = "every cut-off"
     picture = ()
@@ -285,7 +297,9 @@ class EveryCutoff:
     ) -> EveryCutoff | None:
         """None where a constraint does not loosen so."""
         sides = [] if plain.rule.randomized else monotone_constraints(rows, tests)
-        return cls(plain, CutoffSet(tests.program.table, rows), sides, next_rows) if sides else None
+        if not sides:
+            return None
+        return cls(plain, CutoffSet(tests.program.table, rows), sides, tests, next_rows)
 
     def again(self, tests: RuleTests) -> EveryCutoff | None:
         """The same for other bounds."""
@@ -314,7 +328,7 @@ class EveryCutoff:
     @property
     def unchanged(self) -> Confusion:
         """What the rule does that was found."""
-        return self.cuts.evidence.confusion(self.plain.rule)
+        return decided_on(self.cuts.evidence, self.plain.rule, self.tests)
 
     def _best(self, tests: RuleTests, windows: list[tuple[int, int]]) -> MixtureWeights | None:
         """The best certified cut-offs that meet the constraints that are not promised."""
@@ -332,7 +346,7 @@ class EveryCutoff:
 
     def _tried(self, choice: MixtureWeights) -> Tried:
         rule = self.cuts.rule(choice)
-        return Tried(self.cuts.evidence.confusion(rule), rule=rule)
+        return Tried(decided_on(self.cuts.evidence, rule, self.tests), rule=rule)
 
     @property
     def every(self) -> list[Tried]:
@@ -469,7 +483,7 @@ class AlongPath:
     def _scored(self, found: Found) -> Counted:
         key = id(found.model)
         if key not in self.rows:
-            self.rows[key] = _scored(self.how, found)
+            self.rows[key] = _scored(self.how, found, self.learnt.promise)
         return self.rows[key]
 
     def _confusion(self, rule: Rule, found: Found) -> Confusion:
@@ -480,8 +494,7 @@ class AlongPath:
             decided = rule.decide(evidence.scores, segments, self.how.draws)
             return evidence.rows.decided(decided)
         if self.learnt.is_measured:
-            assert isinstance(evidence, Evidence)  # a table elsewhere has no columns of numbers
-            return evidence.rows.decided(evidence.distribution(rule))
+            return decided_on(evidence, rule, self.learnt)
         if evidence.n_scores is not None or evidence.codebook.defers:
             return evidence.confusion(rule)
         if key not in self.cuts:
@@ -499,9 +512,11 @@ def _short(x: float) -> float:
     return float(f"{x:.5g}")
 
 
-def _scored(how: Certification, found: Found) -> Counted:
+def _scored(how: Certification, found: Found, promise: Promise) -> Counted:
     """The rows that certify as the rule sees them, with columns by which rows count if it does."""
     rows = how.scored(found)
+    if isinstance(rows, Evidence):
+        rows = replace(rows, rows=capped(rows.rows, promise))
     if not (isinstance(found.evidence, Evidence) and found.evidence.sees):
         return rows
     assert isinstance(rows, Evidence)

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import filterfalse
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import betainc, betaincinv, logsumexp
 
 from setpoint.array_types import Floats
 from setpoint.guarantees.requirements import (
+    Largest,
     Part,
     Rates,
     Requirement,
@@ -195,21 +196,31 @@ def _left_of_saddle(t: Floats, n: Floats) -> float:
     return max(min(_halved(low, 0.0, left, _HALVINGS)[1], -0.5), 0.999 * low)
 
 
-# --- Tests of constraints in which rows count by columns of numbers -------------------------------
+# --- Tests of sums over units, and of columns of numbers by which rows count ----------------------
 
 
 Ranges = Mapping[str, tuple[float, float]]
 """The smallest and the largest value that a column could have."""
 
 
-def bounded_p(x: Requirement, counted: CountedRates, ranges: Ranges, *, strict: bool) -> float:
-    """The p-value of a bound on one fraction of sums over values of rows."""
-    parts, sums = _by_table(x.function, counted), counted.confusion.sums
+def bounded_p(
+    x: Requirement,
+    counted: CountedRates,
+    ranges: Ranges,
+    *,
+    strict: bool,
+    largest: Largest | None = None,
+) -> float:
+    """The p-value of a bound on one fraction of sums over units."""
+    parts, units = _by_table(x.function, counted), counted.confusion.units
     assert parts is not None
-    assert sums is not None
+    assert units is not None
     added = x.sign * (parts[0] - x.level * parts[1])
-    values = sums(added)
-    worst = float(_ends(added, counted, ranges)[0].min(initial=0.0))
+    most = 1.0
+    if largest is not None:
+        most = largest(np.any([part != 0.0 for part in parts], axis=(0, 1)).ravel())
+    values = units.sums(added)
+    worst = most * float(_ends(added, counted, ranges)[0].min(initial=0.0))
     if not strict:
         return gaffke_p(values, worst)
     each, counts = rounded_down(values)
@@ -279,6 +290,10 @@ def number_of_draws(level: float) -> int:
     return max(FEWEST, math.ceil(PER_LEVEL / level - 1e-9))
 
 
+_MOST_KINDS = 300
+"""Of units that are drawn one after the other, those first that weigh most in a rate."""
+
+
 def drawn_p(requirement: Requirement, rates: Rates, draws: int, seed: int) -> float:
     """The share of draws in which a requirement is not met."""
     sign, level = requirement.sign, requirement.level
@@ -290,14 +305,14 @@ def drawn_p(requirement: Requirement, rates: Rates, draws: int, seed: int) -> fl
     )
     if rates.is_one:
         # Linear, and monotone in the level together with its worst row.
-        row = (sign * (rates.above[0] - level * rates.below[0])).min()
+        above, below = rates.possible[:, 0]
+        row = (sign * (above - level * below)).min()
         slack = sign * (drawn.above[0] - level * drawn.below[0]) + row * drawn.rows[0]
     else:
         sides = rates.sides(sign)
-        worst = [rates.worst(j, side) for j, side in enumerate(sides)]
-        each = np.arange(len(rates))
-        above = drawn.above + rates.above[each, worst][:, None] * drawn.rows
-        below = drawn.below + rates.below[each, worst][:, None] * drawn.rows
+        worst = np.stack([rates.worst(j, side) for j, side in enumerate(sides)])
+        above = drawn.above + worst[:, :1] * drawn.rows
+        below = drawn.below + worst[:, 1:] * drawn.rows
         with np.errstate(invalid="ignore", divide="ignore"):
             values = rates.function.value((above / below).T)
             slack = sign * (values - level)
@@ -324,17 +339,26 @@ def _draws(
     """Drawn sums (rates, draws) above and below the line, and shares of the row added."""
     rng = np.random.default_rng(seed)
     a, b = (np.frombuffer(x).reshape(shape) for x in (above, below))
-    rows = rng.standard_exponential((shape[0], draws))
+    n, rows = np.frombuffer(counts), rng.standard_exponential((shape[0], draws))
     out = _Draws(np.zeros((shape[0], draws)), np.zeros((shape[0], draws)), rows)
-    for c, n in enumerate(np.frombuffer(counts)):
-        if n > 0:
-            # One profile after the other: with many of them, their draws would fill the memory.
-            cell = rng.standard_gamma(n, draws)
-            for j in range(shape[0]):
-                if a[j, c]:
-                    out.above[j] += a[j, c] * cell
-                if b[j, c]:
-                    out.below[j] += b[j, c] * cell
+    parts = np.concatenate([a, b])
+    sizes = np.abs(parts) / np.maximum(np.sqrt(parts**2 @ n), 1e-300)[:, None]
+    many = np.argsort(-sizes.max(axis=0), kind="stable")[_MOST_KINDS:]
+    if len(many):  # of thousands of kinds the smallest add up to what is normal
+        parts = parts[:, many]
+        spread = parts * np.sqrt(n[many])
+        normal = rng.multivariate_normal(parts @ n[many], spread @ spread.T, draws, method="eigh")
+        above, below = np.split(normal.T, 2)
+        np.add(out.above, above, out.above)
+        np.add(out.below, below, out.below)
+    for c in np.setdiff1d(np.flatnonzero(n > 0), many).tolist():
+        # One profile after the other: with many of them, their draws would fill the memory.
+        cell = rng.standard_gamma(n[c], draws)
+        for j in range(shape[0]):
+            if a[j, c]:
+                out.above[j] += a[j, c] * cell
+            if b[j, c]:
+                out.below[j] += b[j, c] * cell
     return out
 
 
@@ -455,6 +479,8 @@ class PValues:
     strict: bool = False
     fractional: bool = False
     ranges: Ranges | None = None
+    largest: Largest | None = None
+    """Where units are not rows that weigh the same, the most that one could weigh."""
     seed: int = 0
 
     def of(self, part: Part, level: float) -> PValue:
@@ -469,21 +495,24 @@ class PValues:
         return PValue(min(1.0, max(len(found), 1) * min((f.p for f in found), default=1.0)), kind)
 
     def _requirement(self, x: Requirement, level: float) -> PValue:
-        if self.counted.looks_at_amounts(x.function):
-            p = bounded_p(x, self.counted, self.ranges or {}, strict=self.strict)
+        by_unit = self.largest is not None
+        one = by_unit and self.counted.fraction(x.function) is not None
+        if one or self.counted.looks_at_amounts(x.function):
+            how: Any = {"strict": self.strict, "largest": self.largest}
+            p = bounded_p(x, self.counted, self.ranges or {}, **how)
             return PValue(p, "betting" if self.strict else "gaffke")
-        if not self.fractional:
+        if not (self.fractional or by_unit):
             trials = x.trials(self.counted)
             if trials is not None:
                 return PValue(trials.p_value, "binomial")
-        rates = rates_in(x.function, self.counted)
+        rates = rates_in(x.function, self.counted, self.largest)
         if self.strict or x.function.has_kinks:
             # Drawing is right for smooth functions: a largest of several is drawn too large.
             return self._proved(x, rates)
         kind = "gaffke" if len(rates) == 1 else "drawn"
         if rates.is_empty:
             return PValue(1.0, kind)
-        if not self.fractional:
+        if not (self.fractional or by_unit):
             melded = melded_p(x, rates, level)
             if melded is not None:
                 return PValue(melded, "melding")
@@ -515,7 +544,7 @@ class PValues:
         x, counted, ranges = constraint.function, self.counted, self.ranges
         part = requirements_of(constraint)
         plain = isinstance(part, Requirement) and part.function is x
-        if plain and not (self.strict or self.fractional):
+        if plain and not (self.strict or self.fractional or self.largest):
             ends = exact_limits(x, counted, level, level)
             if ends is not None:
                 return ends[0] if constraint.sign > 0 else ends[1]

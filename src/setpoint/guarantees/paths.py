@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -13,10 +14,10 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.counts import Counted, Curve
 from setpoint.errors import InputError
-from setpoint.guarantees.promise import RuleTests
+from setpoint.guarantees.promise import RuleTests, Tried, decided_on
 from setpoint.guarantees.requirements import Requirement, leaves, needs_one_of_several
-from setpoint.inference import CountedRates, rounded, successes_needed
-from setpoint.rules import Band, Rule
+from setpoint.inference import CountedRates, Trials, rounded, successes_needed
+from setpoint.rules import Band, Rule, Threshold
 from setpoint.search import CutoffSet, Segment
 
 # --- Paths: rules from safe to bold, to be tested one after the other -----------------------------
@@ -109,8 +110,9 @@ def candidate_path(
     choices = choices.reshape(len(numbers), -1)
     counts = sum(part[:, at] for part, at in zip(parts, choices, strict=True))
     assert isinstance(counts, np.ndarray)
-    nobody = cuts.confusion(cuts.constants()[0])
-    margins, scores = tests.margins(counts, nobody, times, allowed), tests.scores(counts)
+    # What the rows weigh is the same for any rule; how units vary is seen where some are accepted.
+    like = cuts.confusion(cuts.constants()[0]) if found is None else found.confusion
+    margins, scores = tests.margins(counts, like, times, allowed), tests.scores(counts)
     out = []
     for i in path_rules_of(margins, scores).tolist():
         choice = [{int(n[c[i]]): 1.0} for n, c in zip(numbers, choices, strict=True)]
@@ -167,6 +169,8 @@ class MonotoneConstraint:
     trials: int
     share: float
     constraint: int
+    by_unit: Requirement | None = None
+    """What units show, where they are not rows that weigh the same."""
 
     def successes(self, curve: Curve) -> NDArray[np.int64]:
         """The successes at every cut-off of its segment."""
@@ -178,12 +182,11 @@ class MonotoneConstraint:
 
 def monotone_constraints(evidence: Counted, tests: RuleTests) -> list[MonotoneConstraint]:
     """The statements of a promise, where each loosens as one threshold moves one way; else none."""
-    if evidence.is_weighted or evidence.n_scores is not None or evidence.codebook.defers:
+    odd = evidence.is_weighted and tests.promise.largest is None
+    if odd or evidence.n_scores is not None or evidence.codebook.defers:
         return []
     # Trials and directions are the same whoever is accepted.
-    counted = tests.counted(
-        evidence.confusion_of_accepted(np.zeros(evidence.marginals.weights.shape))
-    )
+    counted = tests.counted(evidence.confusion(Threshold(np.inf)))
     out = []
     for i, part in enumerate(tests.parts):
         if part is None:
@@ -191,7 +194,7 @@ def monotone_constraints(evidence: Counted, tests: RuleTests) -> list[MonotoneCo
         if needs_one_of_several(part):
             return []
         for x in leaves(part):
-            one = _monotone(evidence, counted, x, i)
+            one = _monotone(evidence, counted, x, i, tests.promise.largest is not None)
             if one is None:
                 return []
             out.append(one)
@@ -199,9 +202,10 @@ def monotone_constraints(evidence: Counted, tests: RuleTests) -> list[MonotoneCo
 
 
 def _monotone(
-    evidence: Counted, counted: CountedRates, x: Requirement, number: int
+    evidence: Counted, counted: CountedRates, x: Requirement, number: int, by_unit: bool
 ) -> MonotoneConstraint | None:
-    added, found = x.added(counted), x.trials(counted)
+    added = x.added(counted)
+    found = Trials(0, 0, math.nan) if by_unit else x.trials(counted)
     if found is None or added is None:
         return None
     added = rounded(added)
@@ -211,10 +215,11 @@ def _monotone(
     segments = np.unique(of_segment[own.any(axis=1)])
     gain = own[:, 1] - own[:, 0]
     rises = bool((gain >= 0).all())
-    fixed = ((own[:, 0] != 0) == (own[:, 1] != 0)).all()
+    fixed = by_unit or ((own[:, 0] != 0) == (own[:, 1] != 0)).all()
     if len(segments) != 1 or not fixed or not (rises or (gain <= 0).all()) or not gain.any():
         return None
-    return MonotoneConstraint(int(segments[0]), rises, added > 0, found.trials, found.share, number)
+    one = int(segments[0]), rises, added > 0, found.trials, found.share, number
+    return MonotoneConstraint(*one, x if by_unit else None)
 
 
 def certified_windows(
@@ -229,17 +234,44 @@ def certified_windows(
     for side in sides:
         level = tests.promise.levels[side.constraint]
         assert level is not None
-        least = least_successes(side.trials, side.share, level / shares, next_rows)
-        ok = np.flatnonzero(side.successes(cuts.segments[side.segment].curve) >= least)
-        if not len(ok):
+        if side.by_unit is not None:
+            ok = _last_passed(cuts, tests, side, level / shares)
+        else:
+            least = least_successes(side.trials, side.share, level / shares, next_rows)
+            found = np.flatnonzero(side.successes(cuts.segments[side.segment].curve) >= least)
+            ok = None if not len(found) else int(found[0 if side.rises else -1])
+        if ok is None:
             return None
         if side.rises:
-            first[side.segment] = max(first[side.segment], int(ok[0]))
+            first[side.segment] = max(first[side.segment], ok)
         else:
-            last[side.segment] = min(last[side.segment], int(ok[-1]))
+            last[side.segment] = min(last[side.segment], ok)
     if any(a > b for a, b in zip(first, last, strict=True)):
         return None
     return list(zip(first, last, strict=True))
+
+
+def _last_passed(
+    cuts: CutoffSet, tests: RuleTests, side: MonotoneConstraint, level: float
+) -> int | None:
+    """The boldest cut-off of a segment that units certify: their values move one way with it."""
+    asked = side.by_unit
+    assert asked is not None
+    end = cuts.segments[side.segment].curve.n_cutoffs - 1
+    choice = [{0: 1.0} for _ in cuts.segments]
+
+    def passes(number: int) -> bool:
+        choice[side.segment] = {number: 1.0}
+        confusion = decided_on(cuts.evidence, cuts.rule(choice), tests)
+        return tests.p_values(Tried(confusion)).of(asked, level).p <= level
+
+    safe, bold = (end, -1) if side.rises else (0, end + 1)
+    if not passes(safe):
+        return None
+    while abs(bold - safe) > 1:
+        middle = (safe + bold) // 2
+        safe, bold = (middle, bold) if passes(middle) else (safe, middle)
+    return safe
 
 
 def least_successes(trials: int, share: float, level: float, next_rows: int | None = None) -> int:

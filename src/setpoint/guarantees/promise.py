@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, ndtri
 
-from setpoint.array_types import Floats
-from setpoint.counts import Confusion, Marginals
+from setpoint.array_types import Bools, Floats
+from setpoint.counts import Confusion, Counted, Evidence, Marginals, Rows
 from setpoint.errors import GoalError, InputError
 from setpoint.goals import Constraint, Reduce, walk
 from setpoint.goals import requirements_of as requirements_in
 from setpoint.guarantees.p_values import PValues, Ranges
-from setpoint.guarantees.requirements import Part, Requirement, Several, leaves, requirements_of
-from setpoint.inference import CountedRates, KnownWeights, Weights, influence_of, share_needed
+from setpoint.guarantees.requirements import (
+    Largest,
+    Part,
+    Requirement,
+    Several,
+    leaves,
+    requirements_of,
+)
+from setpoint.inference import (
+    CountedRates,
+    KnownWeights,
+    Weights,
+    design_effect,
+    influence_of,
+    share_needed,
+)
 from setpoint.parameters import SATISFIED
 from setpoint.program import LinkedGoal, ProgramConstraint
 from setpoint.rules import Rule
@@ -154,25 +168,37 @@ _SMALLEST = 1e-300
 """A smaller p-value is this one: 37 standard errors are as good as more."""
 
 
-def margins_of(part: Part, counted: CountedRates, counts: Floats, times: Floats) -> Floats:
+def margins_of(
+    part: Part,
+    counted: CountedRates,
+    counts: Floats,
+    times: Floats,
+    largest: Largest | None = None,
+) -> Floats:
     """The margins (m,) of some rules."""
     if isinstance(part, Requirement):
         return np.concatenate(
             [
-                _margins(part, counted, counts[:, i : i + _BLOCK], times)
+                _margins(part, counted, counts[:, i : i + _BLOCK], times, largest)
                 for i in range(0, counts.shape[1], _BLOCK)
             ]
         )
     none = np.full(counts.shape[1], INF if part.every else -INF)
-    found = [margins_of(inner, counted, counts, times) for inner in part.parts]
+    found = [margins_of(inner, counted, counts, times, largest) for inner in part.parts]
     return np.asarray((np.minimum if part.every else np.maximum).reduce([none, *found]))
 
 
-def _margins(x: Requirement, counted: CountedRates, counts: Floats, times: Floats) -> Floats:
-    exact = _of_binomial(x, counted, counts, times)
+def _margins(
+    x: Requirement,
+    counted: CountedRates,
+    counts: Floats,
+    times: Floats,
+    largest: Largest | None,
+) -> Floats:
+    exact = None if largest is not None else _of_binomial(x, counted, counts, times)
     if exact is not None:
         return exact
-    slack, error = slack_and_error(x, counted, counts, times)
+    slack, error = slack_and_error(x, counted, counts, times, largest)
     with np.errstate(all="ignore"):
         out = np.where(error > 0, slack / error, np.sign(slack) * INF)
     return np.where(np.isnan(out), -INF, out)
@@ -194,22 +220,29 @@ def _of_binomial(
 
 
 def slack_and_error(
-    x: Requirement, counted: CountedRates, counts: Floats, times: Floats
+    x: Requirement,
+    counted: CountedRates,
+    counts: Floats,
+    times: Floats,
+    largest: Largest | None = None,
 ) -> tuple[Floats, Floats]:
     """How far a statement is met by some rules (m,), and the standard errors (m,) of that."""
     index, event, given = counted.weights(sorted(x.function.features))
     # Of a mean of a column the sums lie in other tables than the rows it is a mean over.
     seen = np.flatnonzero(given.any(axis=0) | event.any(axis=0))
     weights, counts = Weights(index, event[:, seen], given[:, seen]), counts[seen]
-    unit, v = counted.row_weights[seen], np.zeros(len(counted.features))
+    unit, v, most = counted.row_weights[seen], np.zeros(len(counted.features)), 1.0
+    if largest is not None:
+        most = largest((event != 0.0).any(axis=0) | (given != 0.0).any(axis=0))
     with np.errstate(all="ignore"):
         _, influence = influence_of(x.function, weights, counts, v)
         worst = counts.copy()
         for rows in np.unique(weights.given != 0, axis=0):
             at = np.argmin(np.where(rows[:, None], x.sign * influence, INF), axis=0)
-            worst[at, np.arange(counts.shape[1])] += unit[at]
+            worst[at, np.arange(counts.shape[1])] += most * unit[at]
         value, influence = influence_of(x.function, weights, worst, v)
         error = np.sqrt(((unit * times[seen])[:, None] * worst * influence**2).sum(axis=0))
+        error *= math.sqrt(design_effect(x.function, counted))
     return x.sign * (value - x.level), error
 
 
@@ -271,6 +304,10 @@ class Promise:
     strict: bool = False
     attempt: int = 1
     ranges: Ranges | None = None
+    largest_weight: float | None = None
+    largest_unit: float | None = None
+    largest: Largest | None = None
+    """Where units are not rows that weigh the same, the most that one could weigh."""
 
     @classmethod
     def of(cls, linked: LinkedGoal, confidence: float | Confidence) -> Promise:
@@ -285,7 +322,33 @@ class Promise:
                 f"`confidence` promises constraints, and '{linked.goal}' has none: add one, such "
                 "as subject to precision >= 0.9"
             )
-        return cls(linked, own, settings.strict, ranges=settings.ranges)
+        stated = settings.largest_weight, settings.largest_unit
+        return cls(linked, own, settings.strict, 1, settings.ranges, *stated)
+
+    def on(self, *given: Rows | Counted) -> Promise:
+        """The same for rows that may weigh something or belong to units."""
+        rows = [r.rows if isinstance(r, Evidence) else r for r in given]
+        clustered = [r for r in rows if isinstance(r, Rows) and r.units is not None]
+        weighted = any(r.is_weighted for r in rows)
+        stated = self.largest_unit if clustered else self.largest_weight
+        if weighted and stated is None:
+            asked = "largest_unit" if clustered else "largest_weight"
+            weights = [r.weight for r in rows if isinstance(r, Rows) and r.weight is not None]
+            seen = max((float(w.max(initial=0.0)) for w in weights), default=math.nan)
+            raise GoalError(
+                "nothing can be promised for weighted rows: how much one may ever weigh is not "
+                f"known from those seen (largest {seen:.3g}). If your design has a largest weight, "
+                f"give it (`{asked}` of Confidence); or leave out `sample_weight`, or the "
+                "confidence: goals are then met as well as the rows show"
+            )
+        if weighted and not all(isinstance(r, Rows) for r in rows):
+            raise GoalError(
+                "nothing is promised for weighted rows that were counted out of core: read them "
+                "into memory"
+            )
+        if stated is not None and (clustered or weighted):
+            return replace(self, largest=lambda _: stated)
+        return replace(self, largest=partial(_largest_seen, clustered)) if clustered else self
 
     @property
     def confidence(self) -> float:
@@ -347,6 +410,46 @@ other constraints alone, by writing `with confidence` behind each of them and gi
         )
 
 
+def _largest_seen(parts: Sequence[Rows], entries: Bools) -> float:
+    """The most rows that a unit has of the strata and true classes of some entries."""
+    found = [1.0]
+    for rows in parts:
+        assert rows.units is not None
+        n = rows.codebook.n_classes
+        table = entries.reshape(-1, rows.codebook.n_plain, n + 1, n)
+        looked = np.asarray(table.any(axis=(0, 3)))
+        names = rows.units.names[looked[rows.stratum, rows.true]]
+        found.append(float(np.unique(names, return_counts=True)[1].max(initial=1)))
+    return max(found)
+
+
+def capped(rows: Rows, promise: Promise) -> Rows:
+    """The rows, in which units that weigh more than could be count as if they weighed that."""
+    if rows.weight is None and rows.units is None:
+        return rows
+    most = promise.largest_weight if rows.units is None else promise.largest_unit
+    weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+    total = weight
+    if rows.units is not None:
+        _, place = np.unique(rows.units.names, return_inverse=True)
+        total = np.asarray(np.bincount(place, weight)[place], np.float64)
+    if most is None or total.max(initial=0.0) <= most:
+        return rows
+    return rows.weighted(weight * np.minimum(1.0, most / total))
+
+
+def decided_on(rows: Counted, rule: Rule, tests: RuleTests) -> Confusion:
+    """What a rule does on rows, as its tests need it."""
+    if not tests.is_measured:
+        return rows.confusion(rule)
+    assert isinstance(rows, Evidence)  # counts of a table do not hold the values of its rows
+    if rule.randomized:
+        return rows.rows.decided(rows.distribution(rule))
+    return rows.rows.decided(
+        rule.decide(rows.scores, rows.rows.segment if rule.needs_segments else None)
+    )
+
+
 class Tried(NamedTuple):
     """What a rule does on the rows that certify; `fractional` where that is expected of draws."""
 
@@ -393,20 +496,26 @@ class RuleTests:
     # ------------------------------------------------------------------ on the rows tested
     def passes(self, one: Tried) -> bool:
         """Whether a rule passes the tests of all constraints that are promised."""
-        tests = self._p_values(one)
+        tests = self.p_values(one)
         return all(bool(tests.of(part, level).p <= level) for _, part, _, level in self.promised)
 
     @property
     def is_measured(self) -> bool:
-        """Whether tests need the values of rows, and not their counts alone."""
-        return bool(self.promise.ranges)
+        """Whether tests need the values of units, and not the counts of rows alone."""
+        return bool(self.promise.ranges) or self.promise.largest is not None
 
     def require_bounded(self, confusion: Confusion) -> None:
-        """Refuse constraints over values of rows that have no test, whatever is decided."""
-        counted = self.counted(confusion)
+        """Refuse constraints over values of units that have no test, whatever is decided."""
+        counted, by_unit = self.counted(confusion), self.promise.largest is not None
         for c, part, _, _ in self.promised:
             for x in leaves(part):
-                if counted.looks_at_amounts(x.function) and counted.fraction(x.function) is None:
+                one = counted.fraction(x.function) is not None
+                if by_unit and not one and (self.promise.strict or x.function.has_kinks):
+                    raise GoalError(
+                        f"{c.written} cannot be promised by `strict` tests of units or weights, "
+                        "which are proved for one rate: write a bound for each rate"
+                    )
+                if counted.looks_at_amounts(x.function) and not one:
                     raise GoalError(
                         f"{c.written} cannot be promised: it counts rows by a column of numbers, "
                         "and combines several such rates of different rows. Write a bound for "
@@ -415,12 +524,12 @@ class RuleTests:
 
     def ratio(self, one: Tried, among: int = 1) -> float:
         """The largest p-value over its level; a rule passes alone where that is 1 at most."""
-        tests = self._p_values(one)
+        tests = self.p_values(one)
         return max(tests.of(part, level / among).p / level for _, part, _, level in self.promised)
 
     def shown(self, one: Tried, among: int = 1) -> tuple[Shown, ...]:
         """What the test of each promised constraint finds for a rule, with limits."""
-        tests, out = self._p_values(one), []
+        tests, out = self.p_values(one), []
         for c, part, confidence, level in self.promised:
             own = level / among
             p, kind = tests.of(part, own)
@@ -431,9 +540,11 @@ class RuleTests:
             out.append(Shown(str(c.written), confidence, p, kind, bool(p <= own), value, limit))
         return tuple(out)
 
-    def _p_values(self, one: Tried) -> PValues:
+    def p_values(self, one: Tried) -> PValues:
+        """The tests of what a rule does."""
         counted = self.counted(one.confusion)
-        return PValues(counted, self.promise.strict, one.fractional, self.promise.ranges)
+        own = self.promise
+        return PValues(counted, own.strict, one.fractional, own.ranges, own.largest)
 
     @property
     def promised(self) -> Iterator[tuple[ProgramConstraint, Part, float, float]]:
@@ -455,7 +566,8 @@ class RuleTests:
         """How safe some rules are (m,): the smallest margin of a promised constraint."""
         counted = self.counted(squares)
         parts = tuple(part for part in self.parts if part is not None)
-        out = margins_of(Several(parts, every=True), counted, counts, times)
+        every = Several(parts, every=True)
+        out = margins_of(every, counted, counts, times, self.promise.largest)
         for i in self.others:
             broken = self.program.constraints[i].violation(self.rates(counts)) > SATISFIED
             out = np.where(broken, -np.inf, out)
@@ -468,7 +580,8 @@ class RuleTests:
         for i, part in enumerate(self.parts):
             least = INF
             for x in () if part is None else leaves(part):
-                (slack,), (error,) = slack_and_error(x, counted, counts, times)
+                both = slack_and_error(x, counted, counts, times, self.promise.largest)
+                (slack,), (error,) = both
                 if 0.0 < error < INF and slack / error < least:
                     least, out[i] = slack / error, error
         return out

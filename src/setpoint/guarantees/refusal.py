@@ -231,12 +231,8 @@ def tests_on(promise: Promise, rows: Rows | Counted) -> RuleTests:
     rows = by_label(rows)
     # Rows may weigh something beside what columns of numbers say, where that is known.
     try:
-        if rows.is_weighted:
-            raise GoalError(
-                "nothing can be promised for weighted rows: how much a row may ever weigh is not "
-                "known from those seen. Leave out `sample_weight`, or the confidence: goals are "
-                "then met as well as the rows show"
-            )
+        if promise.largest is None:
+            promise = promise.on(rows)
         tests = RuleTests(promise, rows.marginals)
     except GoalError as error:
         raise type(error)(f"the rows that certify: {error}") from None

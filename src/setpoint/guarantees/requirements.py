@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from setpoint.array_types import Floats
+from setpoint.array_types import Bools, Floats
 from setpoint.inference import (
     CountedRates,
     Profiles,
@@ -40,9 +40,16 @@ class Rates:
     above: Floats
     below: Floats
     counts: Floats
+    rows: Floats | None = None
+    """What the rows that could come, or units, add above and below (2, rates, kinds)."""
 
     def __len__(self) -> int:
         return len(self.above)
+
+    @property
+    def possible(self) -> Floats:
+        """What one more row or unit could add above and below the line (2, rates, kinds)."""
+        return np.stack([self.above, self.below]) if self.rows is None else self.rows
 
     @property
     def is_one(self) -> bool:
@@ -82,7 +89,7 @@ class Rates:
     @cached_property
     def ranges(self) -> list[tuple[float, float]]:
         """The smallest and largest value of each rate, whatever the counts."""
-        return [_range(a, b) for a, b in zip(self.above, self.below, strict=True)]
+        return [_range(a, b) for a, b in zip(*self.possible, strict=True)]
 
     def used(self, j: int) -> np.ndarray:
         """Which profiles (profiles,) a rate looks at."""
@@ -104,14 +111,19 @@ class Rates:
             out[j] = 1.0 if low <= high else -1.0
         return np.asarray(out)
 
-    def worst(self, j: int, side: float) -> int:
-        """The profile whose row moves a rate furthest down (side 1) or up (side -1)."""
-        r = float(self.values[j])
-        return int(np.argmin(side * (self.above[j] - r * self.below[j])))
+    def worst(self, j: int, side: float) -> Floats:
+        """What that adds (2,) which moves a rate furthest down (side 1) or up (side -1)."""
+        above, below = self.possible[:, j]
+        at = int(np.argmin(side * (above - float(self.values[j]) * below)))
+        return np.array([above[at], below[at]])
 
 
-def rates_in(x: fn.RateFunction, counted: CountedRates) -> Rates:
-    """The rates that a function is made of, each as few as can be.
+Largest: TypeAlias = Callable[[Bools], float]
+"""From entries (strata * (n + 1) * n) to the most that one unit could weigh in them."""
+
+
+def rates_in(x: fn.RateFunction, counted: CountedRates, largest: Largest | None = None) -> Rates:
+    """The rates that a function is made of, each as few as can be; by units, if these vary.
 
     Examples
     --------
@@ -125,6 +137,8 @@ def rates_in(x: fn.RateFunction, counted: CountedRates) -> Rates:
     >>> rates_in(y, counted).values.round(3)
     array([0.947, 0.81 ])
     """
+    if largest is not None:
+        return _rates_by_unit(x, counted, largest)
     found = rates_of(x, counted.profiles(x.features))
     used = ((np.abs(found.above) > _TINY) | (found.below > _TINY)).any(axis=0)
     both = np.concatenate([rounded(a)[None, used] for a in (*found.above, *found.below)])
@@ -135,6 +149,19 @@ def rates_in(x: fn.RateFunction, counted: CountedRates) -> Rates:
         below=found.below[:, used][:, first],
         counts=summed(place.ravel(), found.counts[None, used], len(first))[0],
     )
+
+
+def _rates_by_unit(x: fn.RateFunction, counted: CountedRates, largest: Largest) -> Rates:
+    finder = _RateCollector(counted.weights(sorted(x.features)))
+    function = finder.function(x)
+    entries = np.array([finder.above, finder.below])  # (2, rates, entries)
+    most = [largest((a != 0.0) | (b > 0.0)) for a, b in zip(*entries, strict=True)]
+    sums = np.stack([counted.by_unit(line) for line in entries.reshape(-1, entries.shape[-1])])
+    both = np.stack([rounded(line) for line in sums])
+    _, first, place = np.unique(both, axis=1, return_index=True, return_inverse=True)
+    above, below = sums[:, first].reshape(2, len(most), -1)
+    counts = np.bincount(place.ravel(), minlength=len(first)).astype(np.float64)
+    return Rates(function, above, below, counts, entries * np.array(most)[:, None])
 
 
 def rates_of(x: fn.RateFunction, profiles: Profiles) -> Rates:

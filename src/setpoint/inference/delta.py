@@ -238,12 +238,19 @@ def correlations(children: Sequence[RateFunction], counted: CountedRates) -> Flo
     profiles = counted.profiles(features) if features else None
     if profiles is None or profiles.units.counts[0].sum() <= 0:
         return np.eye(len(children))
+    if counted.is_clustered:
+        effects, _ = counted.unit_effects(children)
+        return _correlations(effects @ effects.T)
     unit, unit_products = profiles.units.typical
     counts = (profiles.units.counts + unit / len(profiles)).ravel()
     products = profiles.units.products + unit_products / len(profiles)
     found = [influence_of(c, profiles.weights, counts, counted.v)[1] for c in children]
     each = np.stack(found).reshape(-1, *unit.shape)
     cov = np.tensordot(np.einsum("iam,abm->ibm", each, products), each, ((1, 2), (1, 2)))
+    return _correlations(cov)
+
+
+def _correlations(cov: Floats) -> Floats:
     sd = np.sqrt(np.diagonal(cov))
     with np.errstate(divide="ignore", invalid="ignore"):
         corr = np.where((sd[:, None] > 0) & (sd > 0), cov / sd / sd[:, None], 0.0)
@@ -261,5 +268,7 @@ def unsmoothed(
     influence = (table.tensor(slope) - moved[:, :, None]).reshape(len(products), -1)
     flat = products.reshape(len(products), len(products), -1)
     error = math.sqrt(max(float(np.einsum("am,bm,abm->", influence, influence, flat)), 0.0))
+    if counted.is_clustered:
+        error = float(np.linalg.norm(counted.by_unit(influence)))
     first = value - quantile(low) * error
     return max(first, x.low), min(value + quantile(high) * error, x.high)

@@ -140,13 +140,17 @@ def _limits(x: fn.RateFunction, counted: CountedRates, low: float, high: float) 
 
 
 def _smooth(x: fn.RateFunction, counted: CountedRates, low: float, high: float) -> Interval:
+    if counted.is_clustered:
+        from setpoint.inference.units import unit_limits
+
+        return Interval(*unit_limits(x, counted, low, high), "units")
     from setpoint.inference.delta import smooth_limits  # of few goals
 
     return Interval(*smooth_limits(x, counted, low, high), "delta")
 
 
 def _fraction(x: fn.Affine | fn.Ratio, counted: CountedRates, low: float, high: float) -> Interval:
-    fraction = counted.fraction(x)
+    fraction = None if counted.is_clustered else counted.fraction(x)
     exact = None if fraction is None else of_fraction(fraction, low, high)
     if fraction is None or exact is None:
         return _smooth(x, counted, low, high)

@@ -21,7 +21,7 @@ _TINY = 1e-12
 
 
 class Units:
-    """What the units of each profile add up to, by table of a confusion; today a unit is a row."""
+    """What the rows of each profile add up to, by table of a confusion."""
 
     def __init__(self, lines: Floats, tables: int) -> None:
         """Lines (..., profiles): counts, products; both of all of their strata and true classes."""
@@ -317,6 +317,36 @@ class CountedRates:
         first = order[starts]
         top, bottom = (part.reshape(self.confusion.counts.shape) for part in parts)
         return FractionForm(above[:, first], below[:, first], order, starts, (top, bottom))
+
+    # ------------------------------------------------------------------ what units change
+    @cached_property
+    def is_clustered(self) -> bool:
+        """Whether units are of several rows, so that counts do not say how values vary."""
+        return self.confusion.units is not None and self.confusion.units.called is not None
+
+    def by_unit(self, entries: Floats) -> Floats:
+        """What each unit (units,) adds to a sum over entries (strata * (n + 1) * n)."""
+        assert self.confusion.units is not None
+        return self.confusion.units.sums(entries.reshape(-1, *self.confusion.products.shape[2:]))
+
+    def unit_effects(self, xs: Sequence[RateFunction]) -> tuple[Floats, float]:
+        """What leaving out each unit does (len(xs), units) to some values; units, effective."""
+        index = sorted(frozenset[int]().union(*(x.features for x in xs)))
+        _, event, given = self.weights(index)
+        above, below = (np.stack([self.by_unit(line) for line in part]) for part in (event, given))
+        least = (below.sum(axis=1) ** 2 / np.maximum((below**2).sum(axis=1), 1e-300)).min()
+        used = (below > 0.0).any(axis=0) | (above != 0.0).any(axis=0)
+        above, below = above[:, used], below[:, used]
+        out, size = np.empty((len(xs), above.shape[1])), max(1, _AT_ONCE // len(self.v))
+        above, below = (part.sum(axis=1, keepdims=True) - part for part in (above, below))
+        for first in range(0, above.shape[1], size):
+            part = slice(first, first + size)
+            at = np.repeat(self.v[None], out[:, part].shape[1], axis=0)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                at[:, index] = (above[:, part] / below[:, part]).T
+                for own, x in zip(out, xs, strict=True):
+                    own[part] = x.value(at) - self.value(x)
+        return out, float(least)
 
     # ------------------------------------------------------------------ what is said of it
     def range(self, x: RateFunction) -> tuple[float, float]:

@@ -429,7 +429,8 @@ def exact_limits(
 
 def _of_alike_rows(x: RateFunction, counted: CountedRates) -> tuple[Fraction, float] | None:
     """An expression as a fraction of rows that all have the same weight."""
-    weight = None if counted.is_large else counted.weight_of_rows(x)
+    counts_say_all = not (counted.is_large or counted.is_clustered)
+    weight = counted.weight_of_rows(x) if counts_say_all else None
     fraction = None if weight is None else counted.fraction(x)
     return None if weight is None or fraction is None else (fraction, weight)
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         row_unit,
         series_values,
         some,
+        without,
     )
     from setpoint.inputs.classes import (
         ClassOrder,
@@ -66,7 +67,14 @@ if TYPE_CHECKING:
         GivenRows,
         decided_inputs,
     )
-    from setpoint.inputs.row_hash import RowDigest, column_draws, digests_of, row_draws, text_digest
+    from setpoint.inputs.row_hash import (
+        RowDigest,
+        column_draws,
+        digests_of,
+        row_draws,
+        text_digest,
+        units_of,
+    )
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
     __getattr__ = lazily(__name__)

@@ -12,6 +12,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import _safe_indexing
 
 from setpoint.array_types import Floats
 from setpoint.counts import Column
@@ -150,6 +151,14 @@ def column_names(X: Any) -> list[str] | None:
     """Names of the columns of a frame; None where X is not a frame."""
     frame = frame_of(X)
     return None if frame is None else list(frame.columns)
+
+
+def without(X: Any, *names: str | None) -> Any:
+    """A frame without some of its columns; anything else as it is."""
+    known = column_names(X)
+    if known is None or not {*names}.intersection(known):
+        return X
+    return _safe_indexing(X, [name for name in known if name not in names], axis=1)
 
 
 def check_length(values: Sequence[Any] | Array, n_rows: int, name: str) -> None:

@@ -216,6 +216,8 @@ class Dataset:
         Their side information, as in ``fit``.
     baseline : array-like of shape (N,) or classifier, optional
         The deployed model's predictions for them, or the model itself.
+    units : array-like of shape (N,) or str, optional
+        The customer, document or case that each row belongs to, as in ``fit``.
 
     Raises
     ------
@@ -235,6 +237,7 @@ class Dataset:
     sample_weight: Any = None
     sensitive_features: Any = None
     baseline: Any = None
+    units: Any = None
 
     def __post_init__(self) -> None:
         if self.X is None:

@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from setpoint.array_types import Codes, Integers
-from setpoint.counts import DEFERRED, Codebook, Column, Confusion, Evidence, Rows, counted_rows
+from setpoint.counts import (
+    DEFERRED,
+    Codebook,
+    Column,
+    Confusion,
+    Evidence,
+    Rows,
+    Units,
+    counted_rows,
+)
 from setpoint.errors import (
     EmptyPopulationError,
     GoalError,
@@ -35,12 +44,13 @@ from setpoint.inputs.columns import (
     index_of,
     taken,
 )
+from setpoint.inputs.row_hash import units_of
 from setpoint.program import link
 
 DecideOn: TypeAlias = Literal["auto"] | str | Sequence[str] | None
 Scores: TypeAlias = Mapping[str | None, NDArray[Any]]
 
-_BESIDE_X = ("y", "sample_weight", "sensitive_features", "baseline")
+_BESIDE_X = ("y", "sample_weight", "sensitive_features", "baseline", "units")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +63,7 @@ class GivenRows:
     sensitive_features: Any = None
     baseline: Any = None
     X: Any = None
+    units: Any = None
     beside: tuple[Any, str] | None = None  # what takes the place of X, until rows are in order
 
     def __post_init__(self) -> None:
@@ -70,7 +81,7 @@ class GivenRows:
     def of(cls, d: Dataset, n_rows: int, name: str) -> GivenRows:
         """A further data set whose X are scores or decisions, and what messages call these."""
         parts = d.y, d.sample_weight, d.sensitive_features, d.baseline
-        return cls(n_rows, *parts, beside=(d.X, name))
+        return cls(n_rows, *parts, units=d.units, beside=(d.X, name))
 
     def take(self, index: NDArray[np.int64]) -> GivenRows:
         """Some of the rows, in the order of `index`."""
@@ -88,6 +99,7 @@ class CheckedTable:
     columns: Mapping[str, Column]
     deployed: Codes | None
     X: Any = None
+    units: Units | None = None
 
     @property
     def labels(self) -> Codes:
@@ -109,6 +121,7 @@ class CheckedTable:
             {name: column.take(index) for name, column in self.columns.items()},
             None if self.deployed is None else self.deployed[index],
             None if self.X is None else _safe_indexing(self.X, index),
+            None if self.units is None else self.units.take(index),
         )
 
 
@@ -233,6 +246,7 @@ class CheckedData:
                     baseline=table.deployed,
                     decide_on=self.decide_on,
                     codebook=self.codebook,
+                    units=table.units,
                 )
                 for name, table in self.tables.items()
             ]
@@ -336,7 +350,8 @@ def _table(
         raise GoalError(
             f"{where}the goal refers to the deployed model: pass its predictions as `baseline`"
         )
-    return CheckedTable(true, weight, columns, deployed)
+    units = units_of(r.units, r.X, r.n_rows, where)
+    return CheckedTable(true, weight, columns, deployed, units=units)
 
 
 # --- Decisions as users pass them, as rows that can be counted ------------------------------------
@@ -355,6 +370,7 @@ def decided_inputs(
     pos_label: Any = None,
     X: Any = None,
     defer_label: Any = DEFER,
+    units: Any = None,
 ) -> tuple[CheckedData, dict[str | None, Codes]]:
     """The rows, checked, and for each data set the class codes of the decisions."""
     if datasets is not None and not isinstance(datasets, Mapping):
@@ -386,8 +402,15 @@ def decided_inputs(
     n_rows = len(decisions[None])
     rows: dict[str | None, GivenRows] = {
         None: GivenRows(
-            n_rows, y_true, sample_weight, sensitive_features, baseline, X, (y_pred, "y_pred")
-        )
+            n_rows,
+            y_true,
+            sample_weight,
+            sensitive_features,
+            baseline,
+            X,
+            units,
+            (y_pred, "y_pred"),
+        )  # fmt: skip
     }
     for name, d in sets.items():
         codes = decisions[name] = answers[name].codes(known)

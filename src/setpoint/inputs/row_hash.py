@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from setpoint.array_types import Codes, Floats
-from setpoint.counts import Column, counted_rows
+from setpoint.counts import Column, Units, counted_rows, singles
 from setpoint.errors import InputError, InputTypeError, nearest, quoted
 from setpoint.inputs.arrays import (
+    check_length,
+    column_of,
     frame_of,
     is_missing,
     kind_of,
@@ -214,16 +216,38 @@ def _time(value: Any) -> np.datetime64 | np.timedelta64 | None:
     return np.timedelta64(value) if isinstance(value, dt.timedelta) else None
 
 
+def units_of(given: Any, X: Any, n_rows: int, where: str = "") -> Units | None:
+    """The units that rows belong to, by what a column says; a row that says nothing is one."""
+    if given is None:
+        return None
+    what = f"{where}units"
+    column = column_of(X, given, what) if isinstance(given, str) else given
+    values = one_column(column, what)
+    check_length(values, n_rows, what)
+    bits = entry_bits(values, what, exact=True)
+    names = (mix(bits.copy()) >> np.uint64(1)).astype(np.int64)
+    missing = np.flatnonzero(bits == _MISSING)
+    names[missing] = singles(len(missing))
+    called = given if isinstance(given, str) else getattr(given, "name", None)
+    return Units(names, _in_plural(called) if isinstance(called, str) and called else "units")
+
+
+def _in_plural(name: str) -> str:
+    """What the units are called that a column names."""
+    words = name.removesuffix("_id").replace("_", " ").strip()
+    return words if words.endswith("s") else f"{words}s"
+
+
 # --- Digests of what was given --------------------------------------------------------------------
 
 
 _BLOCK = 2**16
 """Entries whose bits are made at a time: they stay in the cache."""
 
-_MAY_NAME = ("sensitive_features", "baseline")
+_MAY_NAME = ("sensitive_features", "baseline", "units")
 """Arguments that may name columns of X, or be a model, in place of values."""
 
-_PARTS = ("X", "y", "sample_weight", "sensitive_features", "baseline")
+_PARTS = ("X", "y", "sample_weight", "sensitive_features", "baseline", "units")
 
 
 def text_digest(text: str) -> str:

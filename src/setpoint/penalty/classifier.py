@@ -377,7 +377,8 @@ def prepare(e: Any, data: FitData, limits: Limits) -> tuple[TrainingPlan, Any, C
                 f"`validation_fraction` is {share:g}, and the smaller class has {fewest} rows: "
                 "one at least has to be on each side"
             )
-        [(fit_on, chosen)] = folds_of(float(share), rows.labels, rows.labels, seed)
+        own = rows.labels, rows.labels, seed, None, rows.units
+        [(fit_on, chosen)] = folds_of(float(share), *own)
         train, chosen = rows.take(np.sort(fit_on)), np.sort(chosen)
     preprocessor = fit_preprocessor(e.preprocessor, train, classes)
 

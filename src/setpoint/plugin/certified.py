@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint import classifiers, guarantees
+from setpoint.counts import Rows
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
@@ -90,6 +91,7 @@ def certify(
     baseline: Any = None,
     datasets: Mapping[str, Any] | None = None,
     pos_label: Any = None,
+    units: Any = None,
 ) -> Certified:
     """Show on rows that had no part in a model that it keeps a goal on new ones.
 
@@ -120,6 +122,8 @@ def certify(
         As in ``fit``.
     pos_label : label, optional
         As in :class:`setpoint.PlugInClassifier`; a classifier of this library knows its own.
+    units : array-like of shape (N,) or str, optional
+        The customer, document or case that each row belongs to, or the column of X that says so.
 
     Returns
     -------
@@ -189,6 +193,7 @@ def certify(
         label = first.positive_ if own else pos_label
         clf = PlugInClassifier(inner, goal, cv="prefit", pos_label=label, confidence=settings)
         rows = {"sample_weight": sample_weight, "baseline": baseline, "datasets": datasets}
+        rows["units"] = units
         clf.fit(X, y, sensitive_features=sensitive_features, **rows)
         return Certified(clf, clf.goal_report_)
     if settings.for_next is not None:
@@ -199,10 +204,12 @@ def certify(
     if sensitive_features is None and own:
         sensitive_features = first.sensitive_features
     given: dict[str | None, GivenRows] = {
-        None: GivenRows(int(_num_samples(X)), y, sample_weight, sensitive_features, baseline, X)
+        None: GivenRows(
+            int(_num_samples(X)), y, sample_weight, sensitive_features, baseline, X, units
+        )
     }
     for name, d in as_datasets(datasets).items():
-        parts = d.y, d.sample_weight, d.sensitive_features, d.baseline, d.X
+        parts = d.y, d.sample_weight, d.sensitive_features, d.baseline, d.X, d.units
         given[name] = GivenRows(int(_num_samples(d.X)), *parts)
     inputs = CheckedData.check(goal, classes, given, None)
     return _as_they_are(candidates, inputs, given, settings, ordered)
@@ -219,8 +226,10 @@ def _as_they_are(
     goal, first = inputs.goal, candidates[0]
     linked = link(goal, inputs.rows.codebook)
     classifiers.check_ranges(settings, goal, inputs.tables)
-    tests = guarantees.tests_on(guarantees.Promise.of(linked, settings), inputs.rows)
-    counted = [_counted(c, inputs, given) for c in candidates]
+    promise = guarantees.Promise.of(linked, settings)
+    rows = guarantees.capped(inputs.rows, promise)
+    tests = guarantees.tests_on(promise, rows)
+    counted = [_counted(c, inputs, given, rows) for c in candidates]
     path = b"".join(one.confusion.counts.tobytes() for one in counted)
     key = classifiers.rows_key(classifiers.content_of(given[None].X), inputs.kinds(None))
     attempt = max(guarantees.number_of_try(first, key, path), settings.attempt)
@@ -255,7 +264,7 @@ def _as_they_are(
 
 
 def _counted(
-    candidate: Any, inputs: CheckedData, given: Mapping[str | None, GivenRows]
+    candidate: Any, inputs: CheckedData, given: Mapping[str | None, GivenRows], rows: Rows
 ) -> guarantees.Tried:
     """What a model or a rule does on all rows, and whether in expectation over draws."""
     drawn = isinstance(candidate, Rule) and candidate.randomized
@@ -273,7 +282,7 @@ def _counted(
     if drawn:  # a rule that decides every row, and a goal about rules that may defer
         more = len(inputs.answers) - next(iter(found.values())).shape[1]
         found = {name: np.pad(shares, ((0, 0), (0, more))) for name, shares in found.items()}
-    return guarantees.Tried(inputs.rows.decided(inputs.joined(found)), drawn)
+    return guarantees.Tried(rows.decided(inputs.joined(found)), drawn)
 
 
 def _decided(candidate: Any, rows: GivenRows, inputs: CheckedData, drawn: bool) -> NDArray[Any]:

@@ -217,6 +217,7 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
         baseline: Any = None,
         datasets: Mapping[str, Any] | None = None,
         certify_on: Any = None,
+        units: Any = None,
         **params: Any,
     ) -> PlugInClassifier:
         """Fit the model and find the rule.
@@ -238,6 +239,10 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
             are scored by ``estimator_``.
         certify_on : Dataset, (X, y) or mapping of these by data set (None: X), optional
             With `confidence`, rows that certify; None: a part of those above.
+        units : array-like of shape (N,) or str, optional
+            The customer, document or case that each row belongs to, or the column of X that says
+            so, which is then no feature; None: the constructor's. Rows of one unit may depend on
+            each other: they lie in one fold, and units are what promises and limits count.
         **params
             For `estimator` and the splitter, with metadata routing.
 
@@ -262,6 +267,7 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
             "baseline": baseline,
             "datasets": datasets,
             "certify_on": certify_on,
+            "units": units,
         }
         data = open_fit(self, X, y, **rows)
         named = (self.sensitive_features, sensitive_features)
@@ -356,19 +362,19 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
         check_is_fitted(self)
         if self._answers.predict_proba == "rule":
             return self.decision_distribution(X)
-        return np.asarray(self.estimator_.predict_proba(X))
+        return np.asarray(self.estimator_.predict_proba(self._features(X, None)))
 
     @_if_inner_has("predict_log_proba")
     def predict_log_proba(self, X: Any) -> Floats:
         """The logarithm of the inner model's posterior (N, n)."""
         check_is_fitted(self)
-        return np.asarray(self.estimator_.predict_log_proba(X))
+        return np.asarray(self.estimator_.predict_log_proba(self._features(X, None)))
 
     @_if_inner_has("decision_function")
     def decision_function(self, X: Any) -> Floats:
         """The inner model's decision function, (N,) or (N, n), untouched by the rule."""
         check_is_fitted(self)
-        return np.asarray(self.estimator_.decision_function(X))
+        return np.asarray(self.estimator_.decision_function(self._features(X, None)))
 
     @property
     def _auto(self) -> Any:
@@ -515,7 +521,7 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
         return available_columns(self.decide_on, goal, given, X)[0]
 
     def _scores(self, X: Any) -> Floats:
-        inputs.refuse_masked(X, "`X`")
+        X = self._features(X, None)
         if self.scorer_ is not None:
             return self.scorer_.scores(X)
         return self._response(self.estimator_, X)

@@ -96,6 +96,7 @@ def solve(
     exact: bool = False,
     checkpoint: Any = None,
     watch: Callable[[Any], None] | None = None,
+    units: Any = None,
 ) -> Solution:
     """The rule over scores that reaches a goal, with a certificate and a report.
 
@@ -173,6 +174,8 @@ def solve(
         gone on from.
     watch : callable, optional
         Out of core: called with what is known after each pass.
+    units : array-like of shape (N,), or str, optional
+        The customer, document or case that each row belongs to: what promises and intervals count.
 
     Returns
     -------
@@ -248,11 +251,11 @@ def solve(
     if scores is not None:
         given = {
             "sample_weight": sample_weight, "sensitive_features": sensitive_features,
-            "baseline": baseline,
+            "baseline": baseline, "units": units,
         }  # fmt: skip
         columns = columns_of(data, scores=scores, y=y, **given)
         datasets = _named_sets(datasets, scores, y, sensitive_features)
-        data, y, sample_weight, sensitive_features, baseline = columns.values()
+        data, y, sample_weight, sensitive_features, baseline, units = columns.values()
     # A single score is higher for the positive class, whatever the goal.
     apart = goal if datasets is None and _has_two_columns(data) else None
     known = classes_of(y, classes, pos_label, goal=apart)
@@ -266,7 +269,8 @@ def solve(
     values: dict[str | None, Any] = {None: first}
     rows: dict[str | None, GivenRows] = {
         None: GivenRows(
-            len(first), y, sample_weight, sensitive_features, baseline, beside=(data, "scores")
+            *(len(first), y, sample_weight, sensitive_features, baseline, None, units),
+            (data, "scores"),
         )
     }
     for name, d in as_datasets(datasets).items():

@@ -100,6 +100,8 @@ class Settings:
 LEVEL = Number("a number above 0 and below 1, or None", 0.0, False, 1.0, other=(None,))
 _SHARE = Number("'auto' or a share above 0 and below 1", 0.0, False, 1.0, other=("auto",))
 
+_LARGEST = Number("a number above 0, or None", 0.0, False, other=(None,))
+
 
 class Confidence(Settings):
     """That all constraints are to hold on new rows, and how this is shown.
@@ -137,6 +139,13 @@ class Confidence(Settings):
         that count rows by it, as ``recall.weighted(amount) >= 0.6`` and ``profit(...) >= 2`` do:
         ``{"amount": (0, 5000)}``. It is a fact about the column, such as the limit of a card, and
         not the range of the rows there are. The wider it is, the more rows it takes.
+    largest_weight : float or None
+        The most that a row could ever weigh, by the design of the sample: one over its smallest
+        inclusion probability, or the largest share over sampling rate of a stratum. Rows that
+        weigh more count as so much.
+    largest_unit : float or None
+        The most rows (with weights: the most weight) that a unit of `units` could have. Larger
+        ones count as so many. None: the largest one seen, which the certificate then assumes.
 
     Examples
     --------
@@ -158,6 +167,8 @@ class Confidence(Settings):
     for_next: CountOrNone = None
     attempt: Count = 1
     ranges: Any = None
+    largest_weight: Annotated[float | None, _LARGEST] = None
+    largest_unit: Annotated[float | None, _LARGEST] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

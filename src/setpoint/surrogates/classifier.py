@@ -170,6 +170,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         baseline: Any = None,
         datasets: Mapping[str, Any] | None = None,
         certify_on: Any = None,
+        units: Any = None,
     ) -> AdaptiveSurrogateClassifier:
         """Search for the model that the metric likes best.
 
@@ -195,6 +196,9 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         certify_on : Dataset or (X, y), optional
             With `confidence`, rows that certify; None: a part of those that the metric would be
             measured on.
+        units : array-like of shape (N,) or str, optional
+            The customer, document or case that each row of X belongs to, as for the other
+            classifiers.
 
         Returns
         -------
@@ -235,7 +239,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
                     "its own: leave one out"
                 )
         beside = {"sample_weight": sample_weight, "sensitive_features": sensitive_features}
-        sets = {"datasets": datasets, "validation": held, "certify_on": certify_on}
+        sets = {"datasets": datasets, "validation": held, "certify_on": certify_on, "units": units}
         return self._fitted(X, y, baseline=baseline, **beside, **sets)
 
     def _train(self, data: FitData, limits: Limits) -> SurrogatesTraining:
@@ -271,7 +275,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
                     f"{solver!r} moves each row's score with its group, and groups overlap in "
                     "`surrogate_groups`; `gradient='interpolation'` takes them"
                 )
-            splits = splits_of(self.cv, data.X, data.y, data.weight, seed)
+            splits = splits_of(self.cv, data, seed)
             sample, metric, index = of_folds(rows, metric, splits, on_scores)
         self.body_ = sample.folds[-1].body
         metered = BudgetedMetric(metric, plan.budget, limits)

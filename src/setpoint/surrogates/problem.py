@@ -23,6 +23,8 @@ from setpoint.surrogates.losses import Back, Losses, RowGroup, losses_on
 if TYPE_CHECKING:
     import torch
 
+    from setpoint.classifiers import FitData
+
 
 # --- Feature matrices as the family uses them: scores of many models ------------------------------
 
@@ -488,9 +490,9 @@ def of_folds(
     return Sample(made, judged.n_rows, on_metric, own), judged, index
 
 
-def splits_of(cv: Any, X: Any, y: Any, weight: Floats | None, seed: int) -> list[tuple[Rows, Rows]]:
+def splits_of(cv: Any, data: FitData, seed: int) -> list[tuple[Rows, Rows]]:
     """Rows to train on and rows to judge on, those of weight zero left out."""
-    out = folds_of(cv, X, y, seed)
+    weight, out = data.weight, folds_of(cv, data.X, data.y, seed, units=data.units)
     if weight is not None:
         out = [(train[weight[train] > 0], test[weight[test] > 0]) for train, test in out]
     if not out or any(len(train) == 0 or len(test) == 0 for train, test in out):

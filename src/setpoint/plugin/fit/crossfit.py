@@ -17,7 +17,7 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter, indexable
 
 from setpoint.array_types import Codes, Floats, Integers
 from setpoint.classifiers import Fold, folds_of, order_in_words
-from setpoint.counts import Confusion, Evidence, Rows, Stratum
+from setpoint.counts import Confusion, Evidence, Rows, Stratum, Units
 from setpoint.errors import InputError, warn_caller
 from setpoint.goals import Label
 from setpoint.inputs import ClassOrder, one_score, posteriors, taken
@@ -127,10 +127,16 @@ def _offers(model: Any, name: str) -> bool:
 
 
 def splits_of(
-    cv: Any, X: Any, y: Any, refit: bool, seed: int, params: Mapping[str, Any]
+    cv: Any,
+    X: Any,
+    y: Any,
+    refit: bool,
+    seed: int,
+    params: Mapping[str, Any],
+    units: Units | None,
 ) -> list[Fold]:
     """All folds, drawn once."""
-    splits = folds_of(cv, X, y, seed, params)
+    splits = folds_of(cv, X, y, seed, params, units)
     if not splits:
         raise InputError("`cv`: there is no split (what is iterated over once is empty afterwards)")
     if any(len(test) == 0 for _, test in splits):

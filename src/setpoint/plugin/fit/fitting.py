@@ -109,7 +109,8 @@ class Task:
 
     def splits(self, by: Any) -> list[classifiers.Fold]:
         """The folds, drawn once."""
-        splits = splits_of(self.cv, self.data.X, by, self.refit, self.seed, self.split_params)
+        own = self.data.X, by, self.refit, self.seed, self.split_params, self.data.units
+        splits = splits_of(self.cv, *own)
         self._check_scored(np.unique(np.concatenate([test for _, test in splits])))
         return splits
 
@@ -121,7 +122,7 @@ class Task:
             metric = blackbox.measured_on(data.metric, data.classes, data.given[None])
         if fitted is None:
             fitted = self._cross_fitted(data.y, self.response, data.y)
-        score = partial(self.response, fitted.model)
+        score = self._scoring(partial(self.response, fitted.model))
         inputs = data.judged.take(fitted.index)
         others = {name: score(data.given[name].X) for name in inputs.tables if name is not None}
         evidence = inputs.evidence(others | {None: fitted.scores})
@@ -132,7 +133,8 @@ class Task:
 
     def _blocks(self, inputs: CheckedData, index: NDArray[np.int64] | None) -> Codes | None:
         """Rows with equal content, where the rows that choose and those that certify are split."""
-        if self.data.promised is None or self.data.certifying is not None:
+        split = self.data.promised is not None and self.data.certifying is None
+        if not split or self.data.units is not None:
             return None
         if len(inputs.tables) > 1:
             raise GoalError(
@@ -149,7 +151,7 @@ class Task:
         return own[counted_rows(inputs.tables[None].weight)]
 
     def _cross_fitted(self, y: Any, response: Any, stratify: Any) -> CrossFit:
-        X, owner = self.data.X, self.owner
+        X, owner = self.data.features, self.owner
         if owner._fits_nothing:
             check_is_fitted(self.model)
             return CrossFit(self.model, response(self.model, X), None, None)
@@ -234,13 +236,18 @@ class Task:
         evidence = inputs.evidence({None: fitted.scores})
         counted = evidence.with_posteriors(kept, joint.joint_columns(evidence.rows))
         scorer = JointModel(joint, fitted.model)
-        found, report = self._decided(fitted, inputs, evidence, scorer.scores, counted=counted)
+        score = self._scoring(scorer.scores)
+        found, report = self._decided(fitted, inputs, evidence, score, counted=counted)
         columns = "; ".join(f"column {k + 1} is of {joint.words(k)}" for k in range(joint.n_scores))
         text = f"{report.rule.text}\nThe score has columns for group and class: {columns}."
         return self._fitted_on_all(), scorer, found, with_words(report, text)
 
     def _fitted_on_all(self) -> Any:
-        return clone(self.model).fit(self.data.X, self.data.y, **self.params)
+        return clone(self.model).fit(self.data.features, self.data.y, **self.params)
+
+    def _scoring(self, score: Callable[[Any], Floats]) -> Callable[[Any], Floats]:
+        """Scores of rows as users give them."""
+        return lambda X: score(self.owner._features(X, None))
 
     # ------------------------------------------------------------------ a retrained learner
     def by_retraining(self, learner: Any) -> Fitted:
@@ -259,7 +266,8 @@ class Task:
         kept, everything, notes = data.kept, data.judged.rows, self.notes
         train = test = np.arange(len(kept))
         if isinstance(self.cv, float):
-            fold = splits_of(self.cv, data.X, data.y, False, self.seed, self.split_params)[0]
+            own = data.X, data.y, False, self.seed, self.split_params, data.units
+            fold = splits_of(self.cv, *own)[0]
             train, test = (np.flatnonzero(np.isin(kept, part)) for part in fold)
         else:
             notes += (
@@ -267,8 +275,9 @@ class Task:
                 "will do worse. A float cv sets rows apart.",
             )
         evidence = Evidence(everything.take(test), np.zeros(len(test)))
-        X_train = data.X if len(train) == len(data.true) else _safe_indexing(data.X, kept[train])
-        X = X_train if test is train else _safe_indexing(data.X, kept[test])
+        X, whole = data.features, len(train) == len(data.true)
+        X_train = X if whole else _safe_indexing(X, kept[train])
+        X = X_train if test is train else _safe_indexing(X, kept[test])
         linked = link(data.goal, evidence.codebook)
         program, limits = linked.at(evidence.marginals), self.options.watch(RETRAININGS)
         training = learner, everything.take(train), X_train, X
@@ -326,7 +335,11 @@ class Race:
     ) -> None:
         self.task, self.splits, self.params = task, splits, params
         data, options = task.data, task.options
-        self.sets = {n: data.given[n].X for n in data.judged.tables if n is not None}
+        self.sets = {
+            n: task.owner._features(data.given[n].X, None)
+            for n in data.judged.tables
+            if n is not None
+        }
         self.order, self.index, self.fold = left_out(splits, len(data.true), once=True)
         width = data.X.shape[1] if len(getattr(data.X, "shape", ())) == 2 else 1
         self.threads = 1 if int(_num_samples(data.X)) * width <= _SMALL else None
@@ -398,7 +411,12 @@ class Race:
                 with config_context(enable_metadata_routing=False):
                     pieces += parallel(
                         delayed(_fit)(
-                            self.threads, clone(last.model), task.data.X, task.data.y, fold, *own
+                            self.threads,
+                            clone(last.model),
+                            task.data.features,
+                            task.data.y,
+                            fold,
+                            *own,
                         )
                         for fold in splits[len(pieces) : len(pieces) + step]
                     )
@@ -415,7 +433,7 @@ class Race:
             with config_context(enable_metadata_routing=False), _threads(self.threads):
                 for one in chosen.parts:
                     own = self.params[one.name]
-                    models[one.name] = clone(one.model).fit(data.X, data.y, **own)
+                    models[one.name] = clone(one.model).fit(data.features, data.y, **own)
         return CrossFit(judging.mean_of(models), chosen.scores[None], self.index, self.fold)
 
 
@@ -423,7 +441,7 @@ def race(task: Task, averaged: bool) -> tuple[CrossFit, float]:
     """Choose the task's model, `averaged`: the mean of two too; its scores, and the seconds."""
     start, seconds = now(), task.options.limits.seconds
     splits = task.splits(task.data.y)
-    candidates, left_out = judging.candidates_of(task.owner._auto, task.data.X, task.seed)
+    candidates, left_out = judging.candidates_of(task.owner._auto, task.data.features, task.seed)
     weight = task.params.get("sample_weight")
     params = {one.name: _weights_for(one, weight) for one in candidates}
     going_on = _promising(task, splits[0], candidates, params)
