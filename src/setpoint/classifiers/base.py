@@ -38,6 +38,7 @@ from setpoint.inputs import (
     digests_of,
     refuse_masked,
     text_digest,
+    without,
 )
 from setpoint.parameters import Allowed, allowed_of, check
 from setpoint.program import link

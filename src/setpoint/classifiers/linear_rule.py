@@ -31,6 +31,7 @@ from setpoint.inputs import (
     refuse_masked,
     require_numbers,
     two_classes,
+    without,
 )
 from setpoint.parameters import is_integer
 from setpoint.program import LinkedGoal, link

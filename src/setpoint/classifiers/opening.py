@@ -214,8 +214,8 @@ def open_fit(
     column = None if deployed is None else deployed.column
     units = classifier.units if units is None else units
     # A model that is there already takes what it was fitted on.
-    named = isinstance(units, str) and not classifier._fits_nothing
-    classifier.units_column_ = units if named else None
+    is_name = isinstance(units, str) and not classifier._fits_nothing
+    classifier.units_column_ = units if is_name else None
     features = classifier._features(X, column, reset=True)
     if getattr(y, "ndim", 1) != 1:
         y = one_column(y, "y", warn=True)

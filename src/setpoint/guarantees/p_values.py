@@ -348,9 +348,8 @@ def _draws(
         parts = parts[:, many]
         spread = parts * np.sqrt(n[many])
         normal = rng.multivariate_normal(parts @ n[many], spread @ spread.T, draws, method="eigh")
-        above, below = np.split(normal.T, 2)
-        np.add(out.above, above, out.above)
-        np.add(out.below, below, out.below)
+        np.add(out.above, normal.T[: shape[0]], out.above)
+        np.add(out.below, normal.T[shape[0] :], out.below)
     for c in np.setdiff1d(np.flatnonzero(n > 0), many).tolist():
         # One profile after the other: with many of them, their draws would fill the memory.
         cell = rng.standard_gamma(n[c], draws)

@@ -400,17 +400,9 @@ def decided_inputs(
     known = classes_of(y_true, classes, pos_label, "y_true", goal=goal)
     decisions: dict[str | None, Codes] = {None: answers[None].codes(known)}
     n_rows = len(decisions[None])
+    beside = y_true, sample_weight, sensitive_features, baseline
     rows: dict[str | None, GivenRows] = {
-        None: GivenRows(
-            n_rows,
-            y_true,
-            sample_weight,
-            sensitive_features,
-            baseline,
-            X,
-            units,
-            (y_pred, "y_pred"),
-        )  # fmt: skip
+        None: GivenRows(n_rows, *beside, X, units, (y_pred, "y_pred")),
     }
     for name, d in sets.items():
         codes = decisions[name] = answers[name].codes(known)

@@ -22,6 +22,7 @@ from setpoint.inputs import (
     as_datasets,
     check_length,
     classes_of,
+    in_frame,
 )
 from setpoint.plugin.classifier import PlugInClassifier
 from setpoint.program import link
@@ -203,6 +204,8 @@ def certify(
     classes = first._classes if own else classes_of(y, None, pos_label, goal=goal)
     if sensitive_features is None and own:
         sensitive_features = first.sensitive_features
+    if units is None and own and in_frame(X, first.units or ""):
+        units = first.units
     given: dict[str | None, GivenRows] = {
         None: GivenRows(
             int(_num_samples(X)), y, sample_weight, sensitive_features, baseline, X, units

@@ -397,7 +397,7 @@ class Race:
         self, group: Sequence[judging.ModelCandidate], until: float
     ) -> list[tuple[Any, list[Floats]]]:
         """The model, where it is kept, and scores, fold by fold unless the time ends."""
-        task, splits = self.task, self.splits
+        task, splits, X = self.task, self.splits, self.task.data.features
         last, rounds = group[-1], [one.rounds for one in group[:-1]]
         keep = bool(self.sets) or not task.refit
         own = partial(_staged, task.response, rounds), self.params[last.name], keep
@@ -413,7 +413,7 @@ class Race:
                         delayed(_fit)(
                             self.threads,
                             clone(last.model),
-                            task.data.features,
+                            X,
                             task.data.y,
                             fold,
                             *own,
