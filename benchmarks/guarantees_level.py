@@ -42,7 +42,7 @@ from setpoint.rules import Threshold
 
 KINDS = {"solve": SHARE, "fit": 0.3}
 """The share of the rows that certifies."""
-DRAWN = 20_000
+DRAWN = 4_000
 MARGINS = np.arange(8.0, -3.0, -0.25)
 STEPS = {"solve": ("split, solve", "solve"), "fit": ("split, fit", "fit")}
 
