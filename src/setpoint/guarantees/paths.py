@@ -109,10 +109,9 @@ def candidate_path(
         numbers = [_pairs_near(s.curve, near) for s in cuts.segments]
     else:
         numbers = [_some(s.curve.n_cutoffs, _MOST[cuts.n_blocks - 1]) for s in cuts.segments]
-    segments = cuts.segments
-    if times.min() < 1.0:
-        segments = [replace(s, curve=smoothed(s.curve)) for s in segments]
-    parts = [_counts(s, n, shape) for s, n in zip(segments, numbers, strict=True)]
+    few = bool(times.min() < 1.0)
+    curves = [replace(s, curve=smoothed(s.curve)) if few else s for s in cuts.segments]
+    parts = [_counts(s, n, shape) for s, n in zip(curves, numbers, strict=True)]
     choices = np.stack(np.meshgrid(*(np.arange(len(n)) for n in numbers), indexing="ij"))
     choices = choices.reshape(len(numbers), -1)
     counts = sum(part[:, at] for part, at in zip(parts, choices, strict=True))
