@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from setpoint import Goal
-from setpoint.counts import Confusion
+from setpoint.counts import Confusion, Curve
 from setpoint.guarantees import MARGINS, Promise, RuleTests, fixed_sequence, holm, level_of_try
-from setpoint.guarantees.paths import _pairs_near, path_rules_of
+from setpoint.guarantees.paths import _pairs_near, path_rules_of, smoothed
 from setpoint.guarantees.requirements import leaves
 from setpoint.inference.delta import slopes
 from setpoint.program import link
@@ -128,6 +128,49 @@ def test_rules_without_a_margin_or_a_value_are_not_on_the_path():
     assert path_rules_of(np.array([-np.inf]), np.array([1.0])).size == 0
     assert (MARGINS[0], MARGINS[-1]) == pytest.approx((60.0, -60.0))
     assert (np.diff(MARGINS) < 0).all()
+
+
+# ---------------------------------------------------------------------- curves of few rows
+def share_of_positives(score):
+    return np.where(score > 0.6, 0.8, 0.1 + score / 2.0)
+
+
+def curve_of(n, seed):
+    """The curve of n rows in two strata, scores rounded so that some tie."""
+    rng = np.random.default_rng(seed)
+    scores, stratum = np.sort(rng.random(n).round(2))[::-1], rng.integers(0, 2, n)
+    true = (rng.random(n) < share_of_positives(scores)).astype(int)
+    values, counts = np.unique(-scores), []
+    kinds = tuple(product((0, 1), (0, 1)))
+    for kind in kinds:
+        own = (stratum == kind[0]) & (true == kind[1])
+        counts.append([own[-scores <= v].sum() for v in (-np.inf, *values)])
+    return Curve(-values, np.array(counts, float), kinds)
+
+
+def test_a_smooth_curve_has_the_rows_of_its_strata_and_is_nearer_to_the_truth():
+    errors = []
+    for seed in range(20):
+        curve = curve_of(200, seed)
+        smooth = smoothed(curve)
+        assert (np.diff(smooth.counts) >= -1e-9).all()
+        assert smooth.counts[:, -1] == pytest.approx(curve.counts[:, -1])
+        for i in (0, 2):
+            rows = curve.counts[i : i + 2].sum(axis=0)
+            assert smooth.counts[i : i + 2].sum(axis=0) == pytest.approx(rows)
+            line = np.cumsum(np.diff(rows) * share_of_positives(curve.values))
+            parts = (curve.counts[i + 1, 1:], smooth.counts[i + 1, 1:])
+            errors.append([np.square(np.diff(part - line)).sum() for part in parts])
+    plain, smooth = np.mean(errors, axis=0)
+    assert smooth < plain / 4
+    # A line stays as it is, and so does nothing.
+    straight = Curve(np.arange(4.0)[::-1], np.array([np.arange(5.0), np.arange(5.0)]), KINDS)
+    assert smoothed(straight).counts == pytest.approx(straight.counts)
+    none = Curve(np.arange(4.0)[::-1], np.zeros((2, 5)), KINDS)
+    assert smoothed(none).counts.tolist() == none.counts.tolist()
+
+
+KINDS = ((0, 0), (0, 1))
 
 
 # ---------------------------------------------------------------------- of several tests

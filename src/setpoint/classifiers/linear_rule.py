@@ -336,7 +336,7 @@ def _positions(index: Any, n_rows: int) -> NDArray[np.int64]:
 
 
 _SCORED_KEY = 0x5C0BED
-SHARE = 0.7
+SHARE = 0.8
 """Of the rows that certify, where rules are found on the others and no model is fitted."""
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d
+from sklearn.isotonic import isotonic_regression
 
 from setpoint.array_types import Floats
 from setpoint.counts import Counted, Curve
@@ -82,6 +84,9 @@ _MOST = (20_000, 447)
 _TOP = 0.1
 """The share of these that are the first ones, where few rows are accepted."""
 
+_RANKS, _WIDTH = 1_000, 0.25
+"""Places on a smooth curve, and how far it is smoothed: times the cube root of n, of n rows."""
+
 _MOST_OF_BAND, _CLOSE = 250, 25
 """Cut-offs whose pairs are tried, so many of them on either side of those of the rule found."""
 
@@ -104,7 +109,9 @@ def candidate_path(
         numbers = [_pairs_near(s.curve, near) for s in cuts.segments]
     else:
         numbers = [_some(s.curve.n_cutoffs, _MOST[cuts.n_blocks - 1]) for s in cuts.segments]
-    parts = [_counts(s, n, shape) for s, n in zip(cuts.segments, numbers, strict=True)]
+    few = bool(times.min() < 1.0)
+    curves = [replace(s, curve=smoothed(s.curve)) if few else s for s in cuts.segments]
+    parts = [_counts(s, n, shape) for s, n in zip(curves, numbers, strict=True)]
     choices = np.stack(np.meshgrid(*(np.arange(len(n)) for n in numbers), indexing="ij"))
     choices = choices.reshape(len(numbers), -1)
     counts = sum(part[:, at] for part, at in zip(parts, choices, strict=True))
@@ -141,6 +148,33 @@ def _pairs_near(curve: Curve, near: Band) -> NDArray[np.int64]:
         some = np.unique(np.concatenate([close[(close >= 0) & (close < n)], spread]))
     high, low = np.triu_indices(len(some))
     return np.asarray(some[high] * n + some[low])
+
+
+def smoothed(curve: Curve) -> Curve:
+    """The curve of shares of classes that rise or fall all the way, and evenly.
+
+    Where fewer rows are learnt on than certify, a path would follow single ones. Which rules are
+    tested, and in which order, is all that depends on it.
+
+    Examples
+    --------
+    >>> counts = np.array([[0.0, 1.0, 1.0, 2.0], [0.0, 0.0, 2.0, 2.0]])
+    >>> smoothed(Curve(np.array([0.9, 0.7, 0.2]), counts, ((0, 0), (0, 1)))).counts.round(2)
+    array([[0.  , 0.33, 1.17, 2.  ],
+           [0.  , 0.67, 1.83, 2.  ]])
+    """
+    counts, kinds = np.array(curve.counts, float), np.array(curve.kinds).reshape(-1, 2)
+    for stratum in np.unique(kinds[:, 0]):
+        own = np.flatnonzero(kinds[:, 0] == stratum)
+        total = counts[own].sum(axis=0)
+        ranks = np.linspace(0.0, total[-1], _RANKS + 1)
+        width = _RANKS * _WIDTH / max(total[-1], 1.0) ** (1 / 3)
+        for i in own:
+            share = np.diff(np.interp(ranks, total, counts[i]))
+            share = isotonic_regression(share, increasing=kinds[i, 1] == 0)
+            near = np.cumsum(gaussian_filter1d(share, width))
+            counts[i] = np.interp(total, ranks, np.append(0.0, near))
+    return replace(curve, counts=counts)
 
 
 def _counts(segment: Segment, numbers: NDArray[np.int64], shape: tuple[int, ...]) -> Floats:
