@@ -181,15 +181,14 @@ class Judge:
         return None if found is None else found.difference
 
     def difference_by_influence(self, one: Codes, other: Codes, level: float) -> Entry | None:
-        """The same with limits by the influence of each row on both values: the delta method."""
+        """The same with limits by the influence of each unit on both values: the delta method."""
         goal = replace(self.goal, constraints=())
         rows = None if goal.needs.measures else self._rows_for(goal)
         found = rows and [_moves(rows, [goal.objective], x) for x in (one, other)]
         if not (rows and found and all(found)):
             return None
         (first, (moved,)), (second, (less,)) = (x for x in found if x)
-        moved = moved - less
-        moved = moved if rows.weight is None else moved * rows.weight
+        moved = _by_unit(rows, moved - less)
         reach = float(quantile(1.0 - level) * np.sqrt((moved * moved).sum()))
         return self._entry(first - second, reach, "delta", rows.n_rows)
 
@@ -264,8 +263,8 @@ class Judge:
             for bound, way, rate in zip(bounds, signs, own, strict=True):
                 if rate:
                     whole += sign * way * rate * bound
-        weight = 1.0 if rows.weight is None else rows.weight
-        return max(float(((weight * whole) ** 2 - (weight * plain) ** 2).sum()), 0.0)
+        whole, plain = (_by_unit(rows, moved) for moved in (whole, plain))
+        return max(float((whole**2 - plain**2).sum()), 0.0)
 
     # ------------------------------------------------------------------ counting
     @cached_property
@@ -289,6 +288,7 @@ class Judge:
         return Rows.from_arrays(
             self._inputs.answers, table.true, len(table.true), needs=goal.needs,
             weight=table.weight, columns=table.columns, baseline=table.deployed,
+            units=table.units,
         )  # fmt: skip
 
 
@@ -302,6 +302,15 @@ def _moves(
         return None
     at = rows.stratum, rows.true, decided
     return counted.value(bound[0]), [influence_of_entries(x, counted)[at] for x in bound]
+
+
+def _by_unit(rows: Rows, moved: Floats) -> Floats:
+    """How much each unit (units,) moves a value: all of its rows by their weights."""
+    moved = moved if rows.weight is None else moved * rows.weight
+    if rows.units is None:
+        return moved
+    _, place = np.unique(rows.units.names, return_inverse=True)
+    return np.bincount(place, moved)
 
 
 def _decided(found: Found, evidence: Evidence) -> Codes:
