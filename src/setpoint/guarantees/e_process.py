@@ -257,6 +257,33 @@ def bets_of(watched: Sequence[Increments], early: NDArray[np.bool_]) -> Bets:
     )
 
 
+def on_units(
+    bets: Bets, codes: Codes, place: Codes, of_bets: Bools, largest: float
+) -> tuple[Bets, int]:
+    """The bets with the number of a unit in the place of a row's code, and how many are too large.
+
+    A unit adds what its rows (N,) do that a requirement counts (requirements, N), in units of the
+    largest number of rows that one could have; one with more adds their mean.
+    """
+    lines = np.diff(bets.first)[codes]
+    row, before = np.repeat(np.arange(len(codes)), lines), np.cumsum(lines) - lines
+    line = np.arange(len(row)) + (bets.first[codes] - before)[row]
+    kept, n = of_bets[bets.requirement[line], row], len(bets.sign)
+    line, unit = line[kept], place[row[kept]]
+    which = unit * n + bets.requirement[line]
+    which, own, rows = np.unique(which, return_inverse=True, return_counts=True)
+    of = np.maximum(rows, largest)
+    above, below, added = (
+        np.bincount(own, part[line], len(of)) / of for part in (bets.above, bets.below, bets.added)
+    )
+    first = np.searchsorted(which, n * np.arange(place.max(initial=-1) + 2))
+    share = np.full(len(of), -1)
+    out = replace(
+        bets, first=first, requirement=which % n, share=share, above=above, below=below, added=added
+    )
+    return out, len(np.unique(which[rows > largest] // n))
+
+
 def _sizes(low: float, high: float) -> Floats:
     """A geometric grid: the best bet against a share of bad rows b above q is about b - q."""
     if high <= 0:  # met with nothing to spare: one bad row shows that it is broken
