@@ -15,13 +15,15 @@ import argparse
 import numpy as np
 from cma_data import run_with_one_thread, verdict
 
-from setpoint import Monitor
+from setpoint import Monitor, rows_needed
 
 SEED = 13
 NOISE = 2.33
 """Standard errors that a share of draws may lie above or below its bar by chance."""
 BOUND = 0.8
 CALLS = 8
+PILOT = 20_000
+INNER = 2_000
 
 
 # ------------------------------------------------------------------------- populations
@@ -32,7 +34,9 @@ def sizes_of(kind: str, n: int, r: np.random.Generator) -> np.ndarray:
 def hits_of(sizes: np.ndarray, rate: float, icc: float, r: np.random.Generator) -> np.ndarray:
     """Hits (rows,) of units that have a rate of their own."""
     much = (1.0 - icc) / icc
-    return (r.random(sizes.sum()) < np.repeat(r.beta(rate * much, (1 - rate) * much, len(sizes)), sizes)).astype(int)
+    return (
+        r.random(sizes.sum()) < np.repeat(r.beta(rate * much, (1 - rate) * much, len(sizes)), sizes)
+    ).astype(int)
 
 
 # ---------------------------------------------------------------------------- monitors
@@ -78,7 +82,6 @@ def delays(streams: int) -> bool:
     ok = True
     for alpha, restart, begun, target in (
         (0.05, False, 0, 35),
-        (0.05, True, 50, None),
         (0.001, True, 50, None),
     ):
         late = []
@@ -86,7 +89,9 @@ def delays(streams: int) -> bool:
             r = np.random.default_rng((SEED, i))
             sizes = np.full(begun + 400, 10)
             hits = [hits_of(sizes[:begun], BOUND, 0.3, r), hits_of(sizes[begun:], 0.65, 0.3, r)]
-            at = alarm(np.concatenate(hits), np.repeat(np.arange(len(sizes)), 10), alpha, restart, 10)
+            at = alarm(
+                np.concatenate(hits), np.repeat(np.arange(len(sizes)), 10), alpha, restart, 10
+            )
             if not at <= begun:
                 late.append(np.inf if np.isnan(at) else at - begun)
         median = float(np.median(late))
@@ -97,8 +102,40 @@ def delays(streams: int) -> bool:
     return ok
 
 
+# ------------------------------------------------------------------------------- plans
+def certified(x: np.ndarray, worst: float, r: np.random.Generator) -> bool:
+    """Whether the mean of what units add is shown to be 0 or more: Gaffke's p-value, drawn."""
+    values, many = np.unique(x, return_counts=True)
+    mean = r.standard_gamma(many, (INNER, len(many))) @ values - worst * r.exponential(size=INNER)
+    return bool((1 + np.count_nonzero(mean <= 0)) / (1 + INNER) <= 0.05)
+
+
+def plans(draws: int) -> bool:
+    ok, least = True, 0.68 - NOISE * np.sqrt(0.68 * 0.32 / draws)
+    for kind, largest in (("ten", 10), ("poisson", 15)):
+        for icc in (0.3, 0.9):
+            for slack in (0.05, 0.1):
+                r = np.random.default_rng((SEED, int(100 * icc), int(100 * slack)))
+                sizes = sizes_of(kind, PILOT, r)
+                hits, units = hits_of(sizes, BOUND + slack, icc, r), np.repeat(np.arange(PILOT), sizes)
+                plan = rows_needed(
+                    f"maximize recall subject to precision >= {BOUND}", hits, np.ones(len(hits), int),
+                    units=units, largest_unit=largest,
+                )  # fmt: skip
+                passed = 0
+                for _ in range(draws):
+                    own = sizes_of(kind, plan.units, r)
+                    x = hits_of(own, BOUND + slack, icc, r) - BOUND
+                    each = np.bincount(np.repeat(np.arange(len(own)), own), x)
+                    passed += certified(np.round(each, 9), BOUND * largest, r)
+                what = f"{plan.units:,} units planned ({kind}, icc {icc}, slack {slack}), .80 asked"
+                ok &= line(passed / draws >= least, what, f"{passed / draws:.3f}", ">= 0.68")
+    return ok
+
+
 def main(streams: int, draws: int) -> int:
-    return int(not monitors(streams))
+    ok = plans(draws)
+    return int(not monitors(streams) or not ok)
 
 
 if __name__ == "__main__":

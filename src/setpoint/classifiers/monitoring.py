@@ -383,7 +383,11 @@ class Monitor:
         of_bets = used[:, rows][np.array(self.needs_labels, np.int64)]
         assert self.largest_unit is not None
         bets, larger = on_units(self._bets, codes[rows], place, of_bets, self.largest_unit)
-        met.called, met.n_rows, met.larger = units.called, met.n_rows + len(names), met.larger + larger
+        met.called, met.n_rows, met.larger = (
+            units.called,
+            met.n_rows + len(names),
+            met.larger + larger,
+        )
         met.left_out += int((known & np.array(counts)[:, None]).any(axis=0).sum())
         return bets, np.arange(len(first))
 
@@ -527,7 +531,11 @@ class Monitor:
         """The state as plain values for JSON, exact to the last bit."""
         state = {f.name: getattr(self._wealth, f.name).tolist() for f in fields(self._wealth)}
         known = asdict(self._met) | {"seen": [sorted(names) for names in self._met.seen]}
-        by_unit = {} if self.largest_unit is None else {"largest_unit": self.largest_unit} | {"units": known}
+        by_unit = (
+            {}
+            if self.largest_unit is None
+            else {"largest_unit": self.largest_unit} | {"units": known}
+        )
         return {
             "format": FORMAT,
             "goal": str(self.goal),

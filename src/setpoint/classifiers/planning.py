@@ -251,6 +251,10 @@ class RowsNeeded:
         Of its columns: how far the value lies on the right side of the bound.
     table : tuple of tuple of (int or None)
         Rows for the constraint that takes most, by confidence and margin.
+    units : int or None
+        Units, such as customers, that have so many rows; None: rows are drawn by themselves.
+    called : str
+        What units are called.
 
     Examples
     --------
@@ -271,6 +275,8 @@ class RowsNeeded:
     confidences: tuple[float, ...] = ()
     margins: tuple[float, ...] = ()
     table: tuple[tuple[int | None, ...], ...] = ()
+    units: int | None = None
+    called: str = "rows"
 
     @property
     def fewest(self) -> int | None:
@@ -331,7 +337,9 @@ class RowsNeeded:
         chance = f"with a chance of {short_percent(self.power)}"
         first = "No number of rows certifies this goal, as these rates do not meet it."
         if self.rows is not None:
-            who = f"About {self.rows:,} rows that take no part in the fit"
+            rows = f"{self.rows:,} rows"
+            many = rows if self.units is None else f"{self.units:,} {self.called}, {rows},"
+            who = f"About {many} that take no part in the fit"
             first = f"{who} certify this goal {chance}."
         out = [first, *(f"  {c}" for c in self.constraints)]
         if self.table:
@@ -378,6 +386,8 @@ def rows_needed(
     datasets: Mapping[str, Any] | None = None,
     classes: Any = None,
     pos_label: Any = None,
+    units: Any = None,
+    largest_unit: float | None = None,
 ) -> RowsNeeded:
     """The rows that have to be set apart to certify a goal.
 
@@ -398,6 +408,11 @@ def rows_needed(
         The chance that so many rows certify the goal, if the truth is as assumed.
     sensitive_features, baseline, sample_weight, datasets, classes, pos_label : optional
         As of :func:`setpoint.evaluate`.
+    units : array-like of shape (N,), optional
+        The customer, document or case that each row of the pilot belongs to: certificates then
+        count these, and so does the plan.
+    largest_unit : float, optional
+        As of :class:`Confidence`: the most rows of a unit. None: the most of the pilot's.
 
     Returns
     -------
@@ -414,7 +429,7 @@ def rows_needed(
     -----
     Exact tests by exact search: the smallest number of rows from which on the test succeeds with
     this chance, the number of trials among them drawn, too. Other constraints by their standard
-    error, and 30 % on top. Of several constraints the chances to fail add up. Measured, 80 % asked
+    error, and 30 % on top. By units, the mean of what each adds, with one worst unit. Of several constraints the chances to fail add up. Measured, 80 % asked
     are 80 to 82 % for exact tests and 80 to 91 % for others.
 
     Examples
@@ -444,8 +459,14 @@ def rows_needed(
         )
     beside = {
         "sensitive_features": sensitive_features, "baseline": baseline, "datasets": datasets,
-        "sample_weight": sample_weight, "classes": classes, "pos_label": pos_label,
+        "sample_weight": sample_weight, "classes": classes, "pos_label": pos_label, "units": units,
     }  # fmt: skip
+    if largest_unit is not None and not (
+        units is not None and is_number(largest_unit) and largest_unit >= 1
+    ):
+        raise InputError(
+            f"`largest_unit` is a number of rows of `units`, 1 or more, got {largest_unit!r}"
+        )
     if rates is not None:
         for name, given in beside.items():
             if given is not None:
@@ -456,8 +477,12 @@ def rows_needed(
     else:
         inputs, decisions = decided_inputs(goal, y_true, y_pred, **beside)
         tables = [inputs.confusion(decisions)]
+        if tables[0].units is not None and len(np.unique(tables[0].units.unit)) < 2:
+            raise InputError(
+                "`units`: the pilot has rows of one unit, and how units vary needs two"
+            )
     deltas = [1.0 - (c.confidence or confidence) for c in goal.constraints]
-    pilots = [Pilot.of(goal, table) for table in tables]
+    pilots = [Pilot.of(goal, table, largest_unit) for table in tables]
     planned = [[p.plan(i, delta) for i, delta in enumerate(deltas)] for p in pilots]
     pilot, plans = pilots[0], planned[0]
     for one, other in zip(plans, planned[-1], strict=True):
@@ -473,6 +498,10 @@ def rows_needed(
         ) for p in plans
     )  # fmt: skip
     out = RowsNeeded(str(goal), confidence, power, rows_of(plans, power), found)
+    if tables[0].units is not None and out.rows is not None:
+        share = out.rows / tables[0].rows.sum()
+        many = math.ceil(share * len(np.unique(tables[0].units.unit)))
+        out = replace(out, units=many, called=tables[0].units.called)
     confidences = tuple(sorted({*CONFIDENCES, confidence}))
     margins, table = _table(pilot, found.index(out.hardest), confidences, power)
     return replace(out, confidences=confidences, margins=margins, table=table)

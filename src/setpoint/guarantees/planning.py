@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, gammaln, ndtri, xlogy
+from scipy.special import betainc, gammaln, log_ndtr, ndtr, ndtri, xlogy
 
-from setpoint.array_types import Floats
+from setpoint.array_types import Bools, Floats
 from setpoint.counts import Confusion
 from setpoint.errors import InputError
 from setpoint.goals import Constraint, as_goal
@@ -22,6 +22,7 @@ from setpoint.inference import (
     CountedRates,
     Profiles,
     at_least,
+    design_effect,
     influence_of,
     quantile,
     successes_needed,
@@ -116,6 +117,45 @@ class Binomial:
         return float(_WEIGHTS @ betainc(asked + 1.0, m - asked, self.p))
 
 
+@dataclass(frozen=True)
+class ByUnit:
+    """The test that what units add has a mean of 0 or more, with one worst unit."""
+
+    mean: float
+    sd: float
+    worst: float
+    per_row: float
+    delta: float
+
+    @property
+    def reaches(self) -> bool:
+        """Whether the pilot's units meet the bound, with something to spare."""
+        return self.mean > _NOTHING
+
+    def at(self, n: int) -> float:
+        """The chance with `n` rows."""
+        units = n * self.per_row
+        spread = max(math.sqrt(units) * self.sd, 1e-3 * self.worst, _NOTHING)
+        asked = _beside_worst(self.delta, max(self.worst / spread, 1e-4))
+        return _NORMAL.cdf(units * self.mean / spread - asked)
+
+
+def _beside_worst(delta: float, k: float) -> float:
+    """What a normal number plus `k` times an exponential one exceeds with the chance `delta`."""
+    at = np.linspace(quantile(delta), quantile(delta / 2.0) + k * math.log(2.0 / delta), 400)
+    chance = ndtr(-at) + np.exp(0.5 / k**2 - at / k + log_ndtr(at - 1.0 / k))
+    return float(np.interp(-delta, -chance, at))
+
+
+def _largest(looked: Bools, counted: CountedRates, stated: float | None) -> float:
+    """The most rows of a unit that a statement could count: as stated, or the most of the pilot."""
+    if not counted.is_clustered or stated is not None:
+        return 1.0 if stated is None else stated
+    n = counted.confusion.codebook.n_classes
+    kinds = np.repeat(looked.reshape(-1, n).any(axis=1), n)  # whatever is decided
+    return float(counted.by_unit(kinds.astype(np.float64)).max())
+
+
 @dataclass(frozen=True, eq=False)
 class Smooth:
     """The test of a statement by its standard error, with one worst row in each population."""
@@ -123,6 +163,7 @@ class Smooth:
     requirement: Requirement
     counted: CountedRates
     delta: float
+    stated: float | None = None
 
     @cached_property
     def reaches(self) -> bool:
@@ -146,8 +187,13 @@ class Smooth:
         _, effect = influence_of(x, self._profiles.weights, counts.ravel(), self.counted.v)
         added = (effect.reshape(unit.shape) * (unit / unit[0])).sum(axis=0)
         out = np.zeros(len(self._profiles))
-        out[worst_of(-self.requirement.sign * added, self._profiles.populations)] = 1.0
+        most = _largest(np.abs(self._profiles.place) >= 0, self.counted, self.stated)
+        out[worst_of(-self.requirement.sign * added, self._profiles.populations)] = most
         return out
+
+    @cached_property
+    def _effect(self) -> float:
+        return design_effect(self.requirement.function, self.counted)
 
     def at(self, n: int) -> float:
         """The chance with `n` rows; fewer count than there are, by :data:`ALLOWANCE`."""
@@ -160,8 +206,8 @@ class Smooth:
         def variance(of: Floats) -> float:
             return float((np.einsum("abm,bm->am", of, effect) * effect).sum())
 
-        drawn = times * variance(units.products)
-        tested = drawn + variance(self._worst * products)
+        drawn = times * self._effect * variance(units.products)
+        tested = drawn + variance(self._worst**2 * products)
         slack = sign * (float(value) - self.requirement.level)
         over = slack - quantile(self.delta) * math.sqrt(tested)
         if drawn <= 0.0:
@@ -254,16 +300,17 @@ class Pilot:
 
     program: Program
     counted: CountedRates
+    largest_unit: float | None = None
 
     @classmethod
-    def of(cls, goal: Any, confusion: Confusion) -> Pilot:
+    def of(cls, goal: Any, confusion: Confusion, largest_unit: float | None = None) -> Pilot:
         """A goal, or one that is linked already, on a confusion."""
         linked = goal if isinstance(goal, LinkedGoal) else link(as_goal(goal), confusion.codebook)
         program = linked.at(confusion.marginals, fixed=False)
         counted = CountedRates(program.table, confusion)
         if counted.is_large:
             raise InputError("there are too many classes and groups to plan rows for")
-        return cls(program, counted)
+        return cls(program, counted, largest_unit)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -275,10 +322,11 @@ class Pilot:
         constraint = self.program.constraints[i]
         if level is not None:
             constraint = replace(constraint, level=level)
-        return RowsPlan(constraint, self.counted, delta)
+        return RowsPlan(constraint, self.counted, delta, self.largest_unit)
 
 
-Chances: TypeAlias = "Binomial | Smooth | Several[Binomial | Smooth]"
+Single: TypeAlias = Binomial | ByUnit | Smooth
+Chances: TypeAlias = "Single | Several[Single]"
 
 
 def reaches(chances: Chances) -> bool:
@@ -300,11 +348,17 @@ def chance(chances: Chances, n: int) -> float:
 class RowsPlan:
     """The rows that one constraint takes."""
 
-    def __init__(self, constraint: ProgramConstraint, counted: CountedRates, delta: float) -> None:
+    def __init__(
+        self,
+        constraint: ProgramConstraint,
+        counted: CountedRates,
+        delta: float,
+        largest_unit: float | None = None,
+    ) -> None:
         part = requirements_of(constraint)
         self.written: Constraint = constraint.written
         self.value, self.bound = counted.value(constraint.function), constraint.level
-        self.chances = _chances(part, counted, delta)
+        self.chances = _chances(part, counted, delta, largest_unit)
         self.reaches = reaches(self.chances)
         self.fewest = fewest_rows(part, counted, delta)
         singles = [one if isinstance(one, Binomial) else None for one in leaves(self.chances)]
@@ -332,13 +386,25 @@ def rows_of(plans: Sequence[RowsPlan], power: float) -> int | None:
     return least_rows(partial(chance, chances), power)
 
 
-def _chances(part: Part, counted: CountedRates, delta: float) -> Chances:
+def _chances(part: Part, counted: CountedRates, delta: float, largest: float | None) -> Chances:
     if not isinstance(part, Requirement):
-        parts = tuple(_chances(inner, counted, part.level(delta)) for inner in part.parts)
+        level = part.level(delta)
+        parts = tuple(_chances(inner, counted, level, largest) for inner in part.parts)
         return Several(parts, part.every)
+    added = part.added(counted) if counted.is_clustered else None
+    if added is not None:
+        worst = -float(added.min()) * _largest(added != 0.0, counted, largest)
+        x, rows = (
+            counted.by_unit(added),
+            counted.by_unit(np.ones(counted.confusion.products[0, 0].size)),
+        )
+        x = x if largest is None else x * np.minimum(1.0, largest / rows)
+        return ByUnit(
+            float(x.mean()), float(x.std(ddof=1)), worst, len(x) / _all_rows(counted), delta
+        )
     one = part.trials(counted)
     if one is None:
-        return Smooth(part, counted, delta)
+        return Smooth(part, counted, delta, largest)
     share = one.trials / _all_rows(counted)
     return Binomial(one.successes / max(one.trials, 1), one.share, share, delta)
 
