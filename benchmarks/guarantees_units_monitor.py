@@ -1,4 +1,4 @@
-"""How often a monitor of units alarms without a reason, how soon with one; how many units a plan asks.
+"""How often a monitor of units alarms without a reason, how soon with one; units that plans ask.
 
 ``python benchmarks/guarantees_units_monitor.py [--streams 1000] [--draws 1000]``.
 Rows of one unit depend on each other: each unit has a rate of its own (Beta, with a correlation
@@ -95,7 +95,8 @@ def delays(streams: int) -> bool:
             if not at <= begun:
                 late.append(np.inf if np.isnan(at) else at - begun)
         median = float(np.median(late))
-        what = f"{'restarting' if restart else 'plain'}, alpha {alpha:g}, .80 -> .65 after {begun} units: median delay"
+        how = f"{'restarting' if restart else 'plain'}, alpha {alpha:g}"
+        what = f"{how}, .80 -> .65 after {begun} units: median delay"
         goal = "" if target is None else f"<= {target}"
         ok &= line(None if target is None else median <= target, what, f"{median:.0f}", goal)
         print(f"      alarms before the fall: {1 - len(late) / streams:.3f}")
@@ -117,10 +118,13 @@ def plans(draws: int) -> bool:
             for slack in (0.05, 0.1):
                 r = np.random.default_rng((SEED, int(100 * icc), int(100 * slack)))
                 sizes = sizes_of(kind, PILOT, r)
-                hits, units = hits_of(sizes, BOUND + slack, icc, r), np.repeat(np.arange(PILOT), sizes)
+                hits, units = (
+                    hits_of(sizes, BOUND + slack, icc, r),
+                    np.repeat(np.arange(PILOT), sizes),
+                )
                 plan = rows_needed(
-                    f"maximize recall subject to precision >= {BOUND}", hits, np.ones(len(hits), int),
-                    units=units, largest_unit=largest,
+                    f"maximize recall subject to precision >= {BOUND}",
+                    *(hits, np.ones(len(hits), int)), units=units, largest_unit=largest,
                 )  # fmt: skip
                 passed = 0
                 for _ in range(draws):

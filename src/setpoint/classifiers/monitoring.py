@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setpoint.array_types import Codes, Floats
 from setpoint.classifiers.base import GoalClassifier, fingerprint
-from setpoint.counts import Codebook, Confusion, Stratum, Units
+from setpoint.counts import Codebook, Confusion, Stratum
 from setpoint.errors import GoalError, InputError, InputTypeError
 from setpoint.goals import Expression, Goal, Label, Other, as_goal, in_words, require_plain
 from setpoint.guarantees import Bets, Increments, Wealth, bets_of, increments_of, on_units
@@ -103,23 +103,12 @@ class Alarm:
         return f"since about {self.each} {self.since:,} {what or in_words(side)} is {value}"
 
 
-@dataclass
-class UnitsMet:
-    """The units that were bet on without labels and with them, and what was left out."""
-
-    called: str = "units"
-    seen: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))
-    n_rows: int = 0
-    left_out: int = 0
-    larger: int = 0
-
-
 class Monitor:
     """Watch a deployed rule: an alarm when its constraints stop holding.
 
     Rows come in batches of any size, with labels or without; the same rows in other batches
-    give the same alarms. Memory is constant, but for the names of units. Constraints that need no labels, such as one on
-    the predicted rate or on churn, are watched on every row.
+    give the same alarms. Memory is constant, but for the names of units. Constraints that need no
+    labels, such as one on the predicted rate or on churn, are watched on every row.
 
     Parameters
     ----------
@@ -154,13 +143,15 @@ class Monitor:
     alarms_ : list of Alarm
         The first of each statement, in their order.
     n_rows_ : int
+        Rows so far; where units are watched, units.
     n_left_out_ : int
         Rows of units that had come before.
 
     Raises
     ------
     GoalError
-        If a constraint cannot be watched row by row (or by units, as a difference), or the goal refers to other data sets.
+        If a constraint cannot be watched row by row, or is one on a difference and units are
+        watched, or the goal refers to other data sets.
     ValueError, TypeError
         If an argument is wrong; the message names it.
 
@@ -238,33 +229,19 @@ class Monitor:
         there = Confusion.of_units(self.codebook, (~early).astype(float))
         linked = link(self.goal, self.codebook)
         self.watched: tuple[Increments, ...] = increments_of(linked, there)
-        if largest_unit is None and own is not None:
-            largest_unit = getattr(own.confidence, "largest_unit", None)
-        self.largest_unit, self._met = largest_unit, UnitsMet()
-        self._units = own and (own.units_column_ or own.units)
-        self._check_units(self._units)
+        stated = None if own is None else getattr(own.confidence, "largest_unit", None)
+        self.largest_unit = most = stated if largest_unit is None else largest_unit
+        if most is not None and not (is_number(most) and most >= 1.0):
+            raise InputError(f"`largest_unit` is a number of rows, 1 or more, got {most!r}")
+        mixed = [self.goal.constraints[x.constraint] for x in self.watched if len(x.shares) > 1]
+        if most is not None and mixed:
+            raise GoalError(f"{mixed[0]} combines rates and cannot be watched by units; watch each")
+        self._each, self.n_left_out_ = "unit" if most else "row", 0
+        self._seen: list[set[int]] = [set(), set()]
         self._early = early.ravel()
         self._bets: Bets = bets_of(self.watched, self._early)
         self._wealth = Wealth.start(self._bets, restart=restart)
         self.alarms_: list[Alarm] = []
-
-    def _check_units(self, units: Any) -> None:
-        """Refuse units without their largest, and statements that are not bet on by units."""
-        most = self.largest_unit
-        if most is None and units is not None:
-            raise InputError(
-                "`largest_unit` is missing: bets on `units` need the most rows that one could "
-                "have; larger ones count as so many"
-            )
-        if most is not None and not (is_number(most) and 1.0 <= most < np.inf):
-            raise InputError(f"`largest_unit` is a number of rows, 1 or more, got {most!r}")
-        for x in self.watched:
-            if most is not None and len(x.shares) > 1:
-                raise GoalError(
-                    f"{self.goal.constraints[x.constraint]} cannot be watched by units: it "
-                    "combines rates of different rows, and a unit may have rows of each; watch "
-                    "bounds on the rates that it is made of"
-                )
 
     # ------------------------------------------------------------------ rows
     def update(
@@ -314,7 +291,8 @@ class Monitor:
             if self.model.rule_.needs_segments:
                 looks["sensitive_features"] = sensitive_features
         decided = self.model.predict(X, **looks)
-        units = self._units if units is None else units
+        if units is None and isinstance(self.model, GoalClassifier):
+            units = self.model.units_column_ or self.model.units
         return self._update(decided, y, X, sensitive_features, baseline, late, units)
 
     def update_decisions(
@@ -346,9 +324,8 @@ class Monitor:
     def _update(
         self, decided: Any, y: Any, X: Any, columns: Any, baseline: Any, late: bool, units: Any
     ) -> Self:
-        self._check_units(units)
-        if self.largest_unit is not None and units is None:
-            raise InputTypeError("`units` is missing: with `largest_unit`, bets are on units")
+        if (units is None) != (self.largest_unit is None):
+            raise InputTypeError("`units` go with the Monitor's `largest_unit`: both or neither")
         if late and y is None:
             raise InputError(
                 "`late=True` is for labels of rows that were counted before: y is None"
@@ -359,37 +336,26 @@ class Monitor:
         known = replace(checked, decide_on=(), codebook=self.codebook)
         codes = np.asarray(known.rows.kind, np.int64) * len(self._classes.labels) + pred
         codes += self._early.size if late else 0
-        bets, of = self._bets, known.rows.units
-        if of is not None:
-            bets, codes = self._on_units(of, codes, (not late, y is not None))
+        bets = self._bets
+        if known.rows.units is not None:
+            bets = self._on_units(known.rows.units.names, codes, (not late, y is not None))
+            codes = np.arange(len(bets.first) - 1)
         for new in self._wealth.add(bets, codes, self.limit, restart=self.restart):
             x = self.watched[new.requirement]
             text = str(self.goal.constraints[x.constraint])
             self.alarms_.append(Alarm(text, x.part, new.row, new.since, new.value, self._each))
         return self
 
-    def _on_units(
-        self, units: Units, codes: Codes, counts: tuple[bool, bool]
-    ) -> tuple[Bets, Codes]:
-        """Bets on the units that are new to them, and the code of each, by their first rows."""
-        met, names = self._met, units.names.tolist()
-        known = np.array([[u in seen for u in names] for seen in met.seen])
-        for seen, new in zip(met.seen, counts, strict=True):
-            seen.update(u for u in names if new and u >= 0)  # a row of no unit does not come back
-        used = ~known & np.array(counts)[:, None]
-        rows = np.flatnonzero(used.any(axis=0))
-        _, first, place = np.unique(units.names[rows], return_index=True, return_inverse=True)
-        place = np.argsort(np.argsort(first))[place]
-        of_bets = used[:, rows][np.array(self.needs_labels, np.int64)]
-        assert self.largest_unit is not None
-        bets, larger = on_units(self._bets, codes[rows], place, of_bets, self.largest_unit)
-        met.called, met.n_rows, met.larger = (
-            units.called,
-            met.n_rows + len(names),
-            met.larger + larger,
-        )
-        met.left_out += int((known & np.array(counts)[:, None]).any(axis=0).sum())
-        return bets, np.arange(len(first))
+    def _on_units(self, names: Codes, codes: Codes, asked: tuple[bool, bool]) -> Bets:
+        """Bets on the units that they do not know, before labels come and with them."""
+        seen = np.array([[name in own for name in names.tolist()] for own in self._seen])
+        known, new = (part & np.array(asked)[:, None] for part in (seen, ~seen))
+        self.n_left_out_ += int(known.any(axis=0).sum())
+        for own, rows in zip(self._seen, new, strict=True):
+            own.update(names[rows & (names >= 0)].tolist())  # below 0: of no unit
+        some, of_bets = new.any(axis=0), new[np.array(self.needs_labels, np.int64)]
+        most = float(self.largest_unit or 1)
+        return on_units(self._bets, codes[some], names[some], of_bets[:, some], most)
 
     # ------------------------------------------------------------------ what is known
     @property
@@ -398,24 +364,9 @@ class Monitor:
         return max(len(self.watched), 1) / self.alpha
 
     @property
-    def _each(self) -> str:
-        return "row" if self.largest_unit is None else "unit"
-
-    @property
-    def _clock(self) -> tuple[int, str]:
-        """How many rows or units were bet on, and what these are called."""
-        called = "rows" if self.largest_unit is None else self._met.called
-        return int(self._wealth.clock[0]), called
-
-    @property
     def n_rows_(self) -> int:
-        """Rows so far."""
-        return self._clock[0] if self.largest_unit is None else self._met.n_rows
-
-    @property
-    def n_left_out_(self) -> int:
-        """Rows of units that had come before."""
-        return self._met.left_out
+        """Rows so far; where units are watched, units."""
+        return int(self._wealth.clock[0])
 
     @property
     def wealth_(self) -> Floats:
@@ -438,25 +389,21 @@ class Monitor:
 
     def lines(self) -> list[str]:
         """What is known, in sentences."""
-        met, (n, called) = self._met, self._clock
-        out = [f"No alarm after {n:,} {called}."]
+        out = [f"No alarm after {self.n_rows_:,} {self._each}s."]
         if self.alarms_:
             first = min(self.alarms_, key=lambda a: a.row)
             found = first._since(first._name if first.part else "")
-            begun = f"Alarm at {first.each} {first.row:,} of {n:,}: {found}."
+            begun = f"Alarm at {first.each} {first.row:,} of {self.n_rows_:,}: {found}."
             out = [begun, *map(str, self.alarms_)]
         share = self._wealth.now / self.limit
         for name, part in zip(self.names(), share.tolist(), strict=True):
             so_far = percent(min(part, 1.0))
             out.append(f"{name}: evidence that it is broken at {so_far} of what an alarm takes")
-        if met.left_out:
-            out.append(f"{met.left_out:,} rows of {called} that had come before are left out.")
-        if met.larger:
-            most = f"{self.largest_unit:g} rows that a constraint counts"
-            out.append(f"{met.larger:,} {called} with more than {most} count as so many.")
+        if self.n_left_out_:
+            out.append(f"{self.n_left_out_:,} rows of units that had come before are left out")
         rate = f"the chance of ever an alarm is at most {percent(self.alpha)}."
         if self.restart:
-            rate = f"an alarm comes after {1 / self.alpha:,.0f} {called} or more on average."
+            rate = f"an alarm comes after {1 / self.alpha:,.0f} {self._each}s or more on average."
         return [*out, f"While all is well, {rate}"]
 
     def section(self) -> TextSection:
@@ -519,8 +466,8 @@ class Monitor:
         most = max(self.limit, float(peaks.max(initial=0.0)))
         axes.set_ylim(LOWEST, min(10.0 * most, 1e6 * self.limit))
         axes.set_yscale("log")
-        axes.set_xlim(0, max(self._clock[0], 1))
-        panel.finish(self._clock[1], "evidence that the bound is broken")
+        axes.set_xlim(0, max(self.n_rows_, 1))
+        panel.finish(f"{self._each}s", "evidence that the bound is broken")
         panel.legend(columns=2 if max(map(len, names)) <= _HALF else 1)
         if len(shown) < len(names):
             panel.caption(f"Of {len(names)} statements, the {len(shown)} nearest to the alarm.")
@@ -530,12 +477,8 @@ class Monitor:
     def to_dict(self) -> dict[str, Any]:
         """The state as plain values for JSON, exact to the last bit."""
         state = {f.name: getattr(self._wealth, f.name).tolist() for f in fields(self._wealth)}
-        known = asdict(self._met) | {"seen": [sorted(names) for names in self._met.seen]}
-        by_unit = (
-            {}
-            if self.largest_unit is None
-            else {"largest_unit": self.largest_unit} | {"units": known}
-        )
+        seen = [sorted(names) for names in self._seen]
+        of_units = {"largest_unit": self.largest_unit, "seen": seen, "left_out": self.n_left_out_}
         return {
             "format": FORMAT,
             "goal": str(self.goal),
@@ -546,7 +489,7 @@ class Monitor:
             "strata": [str(s) for s in self.codebook.strata],
             "alarms": [{k: v for k, v in asdict(a).items() if k != "each"} for a in self.alarms_],
             "wealth": state,
-            **by_unit,
+            **(of_units if self.largest_unit else {}),
         }
 
     def resume(self, data: Mapping[str, Any]) -> Self:
@@ -568,7 +511,6 @@ class Monitor:
         if data.get("format") != FORMAT or "wealth" not in data:
             raise InputError(f"a state of a Monitor of format {FORMAT} is read here")
         own, words = self.to_dict(), {"strata": "groups", "restart": "`restart`"}
-        words["largest_unit"] = "`largest_unit`"
         for name in ("goal", "classes", "strata", "alpha", "restart", "model", "largest_unit"):
             given, here, what = data.get(name), own.get(name), words.get(name, name)
             if given != here:
@@ -583,9 +525,8 @@ class Monitor:
             state[name] = array.reshape(known.shape)
         self._wealth = Wealth(**state)
         self.alarms_ = [Alarm(**a, each=self._each) for a in data["alarms"]]
-        if "units" in data:
-            seen = tuple(set(names) for names in data["units"]["seen"])
-            self._met = UnitsMet(**data["units"] | {"seen": seen})
+        self._seen = [*map(set, data.get("seen", ((), ())))]
+        self.n_left_out_ = data.get("left_out", 0)
         return self
 
     def _name(self) -> str:

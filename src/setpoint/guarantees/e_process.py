@@ -257,31 +257,22 @@ def bets_of(watched: Sequence[Increments], early: NDArray[np.bool_]) -> Bets:
     )
 
 
-def on_units(
-    bets: Bets, codes: Codes, place: Codes, of_bets: Bools, largest: float
-) -> tuple[Bets, int]:
-    """The bets with the number of a unit in the place of a row's code, and how many are too large.
-
-    A unit adds what its rows (N,) do that a requirement counts (requirements, N), in units of the
-    largest number of rows that one could have; one with more adds their mean.
-    """
-    lines = np.diff(bets.first)[codes]
-    row, before = np.repeat(np.arange(len(codes)), lines), np.cumsum(lines) - lines
-    line = np.arange(len(row)) + (bets.first[codes] - before)[row]
-    kept, n = of_bets[bets.requirement[line], row], len(bets.sign)
-    line, unit = line[kept], place[row[kept]]
-    which = unit * n + bets.requirement[line]
+def on_units(bets: Bets, codes: Codes, names: Codes, of_bets: Bools, largest: float) -> Bets:
+    """Bets that take units, in the order of first rows, for codes: each adds up its rows."""
+    # Of a unit with more rows their mean counts; of_bets (requirements, N) is what counts at all.
+    _, start, place = np.unique(names, return_index=True, return_inverse=True)
+    place = np.argsort(np.argsort(start))[place]
+    lines, n = np.diff(bets.first)[codes], len(bets.sign)
+    row = np.repeat(np.arange(len(codes)), lines)
+    line = np.arange(len(row)) + (bets.first[codes] - np.cumsum(lines) + lines)[row]
+    kept = of_bets[bets.requirement[line], row]
+    line, which = line[kept], (place[row] * n + bets.requirement[line])[kept]
     which, own, rows = np.unique(which, return_inverse=True, return_counts=True)
-    of = np.maximum(rows, largest)
-    above, below, added = (
-        np.bincount(own, part[line], len(of)) / of for part in (bets.above, bets.below, bets.added)
-    )
-    first = np.searchsorted(which, n * np.arange(place.max(initial=-1) + 2))
-    share = np.full(len(of), -1)
-    out = replace(
-        bets, first=first, requirement=which % n, share=share, above=above, below=below, added=added
-    )
-    return out, len(np.unique(which[rows > largest] // n))
+    sums = (np.bincount(own, part[line]) for part in (bets.above, bets.below, bets.added))
+    above, below, added = (part / np.maximum(rows, largest) for part in sums)
+    first = np.searchsorted(which, n * np.arange(len(start) + 1))
+    out = replace(bets, first=first, requirement=which % n, share=np.full(len(which), -1))
+    return replace(out, above=above, below=below, added=added)
 
 
 def _sizes(low: float, high: float) -> Floats:

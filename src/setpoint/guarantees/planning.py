@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, gammaln, log_ndtr, ndtr, ndtri, xlogy
 
-from setpoint.array_types import Bools, Floats
+from setpoint.array_types import Floats
 from setpoint.counts import Confusion
 from setpoint.errors import InputError
 from setpoint.goals import Constraint, as_goal
 from setpoint.guarantees.requirements import Part, Requirement, Several, leaves, requirements_of
 from setpoint.inference import (
     CountedRates,
+    Largest,
     Profiles,
     at_least,
     design_effect,
@@ -121,10 +122,9 @@ class Binomial:
 class ByUnit:
     """The test that what units add has a mean of 0 or more, with one worst unit."""
 
-    mean: float
+    mean: float  # and standard deviation, of a row's part of what a unit adds
     sd: float
     worst: float
-    per_row: float
     delta: float
 
     @property
@@ -134,10 +134,9 @@ class ByUnit:
 
     def at(self, n: int) -> float:
         """The chance with `n` rows."""
-        units = n * self.per_row
-        spread = max(math.sqrt(units) * self.sd, 1e-3 * self.worst, _NOTHING)
+        spread = max(math.sqrt(n) * self.sd, 1e-3 * self.worst, _NOTHING)
         asked = _beside_worst(self.delta, max(self.worst / spread, 1e-4))
-        return _NORMAL.cdf(units * self.mean / spread - asked)
+        return _NORMAL.cdf(n * self.mean / spread - asked)
 
 
 def _beside_worst(delta: float, k: float) -> float:
@@ -147,15 +146,6 @@ def _beside_worst(delta: float, k: float) -> float:
     return float(np.interp(-delta, -chance, at))
 
 
-def _largest(looked: Bools, counted: CountedRates, stated: float | None) -> float:
-    """The most rows of a unit that a statement could count: as stated, or the most of the pilot."""
-    if not counted.is_clustered or stated is not None:
-        return 1.0 if stated is None else stated
-    n = counted.confusion.codebook.n_classes
-    kinds = np.repeat(looked.reshape(-1, n).any(axis=1), n)  # whatever is decided
-    return float(counted.by_unit(kinds.astype(np.float64)).max())
-
-
 @dataclass(frozen=True, eq=False)
 class Smooth:
     """The test of a statement by its standard error, with one worst row in each population."""
@@ -163,7 +153,6 @@ class Smooth:
     requirement: Requirement
     counted: CountedRates
     delta: float
-    stated: float | None = None
 
     @cached_property
     def reaches(self) -> bool:
@@ -187,8 +176,9 @@ class Smooth:
         _, effect = influence_of(x, self._profiles.weights, counts.ravel(), self.counted.v)
         added = (effect.reshape(unit.shape) * (unit / unit[0])).sum(axis=0)
         out = np.zeros(len(self._profiles))
-        most = _largest(np.abs(self._profiles.place) >= 0, self.counted, self.stated)
-        out[worst_of(-self.requirement.sign * added, self._profiles.populations)] = most
+        at = worst_of(-self.requirement.sign * added, self._profiles.populations)
+        most = self.counted.most_of_unit(*self.counted.weights(sorted(x.features)).given)
+        out[at] = most / unit[0, at] if self.counted.largest else 1.0
         return out
 
     @cached_property
@@ -300,17 +290,16 @@ class Pilot:
 
     program: Program
     counted: CountedRates
-    largest_unit: float | None = None
 
     @classmethod
-    def of(cls, goal: Any, confusion: Confusion, largest_unit: float | None = None) -> Pilot:
+    def of(cls, goal: Any, confusion: Confusion, largest: Largest | None = None) -> Pilot:
         """A goal, or one that is linked already, on a confusion."""
         linked = goal if isinstance(goal, LinkedGoal) else link(as_goal(goal), confusion.codebook)
         program = linked.at(confusion.marginals, fixed=False)
-        counted = CountedRates(program.table, confusion)
+        counted = CountedRates(program.table, confusion, largest=largest)
         if counted.is_large:
             raise InputError("there are too many classes and groups to plan rows for")
-        return cls(program, counted, largest_unit)
+        return cls(program, counted)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -322,7 +311,7 @@ class Pilot:
         constraint = self.program.constraints[i]
         if level is not None:
             constraint = replace(constraint, level=level)
-        return RowsPlan(constraint, self.counted, delta, self.largest_unit)
+        return RowsPlan(constraint, self.counted, delta)
 
 
 Single: TypeAlias = Binomial | ByUnit | Smooth
@@ -348,17 +337,11 @@ def chance(chances: Chances, n: int) -> float:
 class RowsPlan:
     """The rows that one constraint takes."""
 
-    def __init__(
-        self,
-        constraint: ProgramConstraint,
-        counted: CountedRates,
-        delta: float,
-        largest_unit: float | None = None,
-    ) -> None:
+    def __init__(self, constraint: ProgramConstraint, counted: CountedRates, delta: float) -> None:
         part = requirements_of(constraint)
         self.written: Constraint = constraint.written
         self.value, self.bound = counted.value(constraint.function), constraint.level
-        self.chances = _chances(part, counted, delta, largest_unit)
+        self.chances = _chances(part, counted, delta)
         self.reaches = reaches(self.chances)
         self.fewest = fewest_rows(part, counted, delta)
         singles = [one if isinstance(one, Binomial) else None for one in leaves(self.chances)]
@@ -386,25 +369,19 @@ def rows_of(plans: Sequence[RowsPlan], power: float) -> int | None:
     return least_rows(partial(chance, chances), power)
 
 
-def _chances(part: Part, counted: CountedRates, delta: float, largest: float | None) -> Chances:
+def _chances(part: Part, counted: CountedRates, delta: float) -> Chances:
     if not isinstance(part, Requirement):
-        level = part.level(delta)
-        parts = tuple(_chances(inner, counted, level, largest) for inner in part.parts)
+        parts = tuple(_chances(inner, counted, part.level(delta)) for inner in part.parts)
         return Several(parts, part.every)
-    added = part.added(counted) if counted.is_clustered else None
+    added = part.added(counted) if counted.largest else None
     if added is not None:
-        worst = -float(added.min()) * _largest(added != 0.0, counted, largest)
-        x, rows = (
-            counted.by_unit(added),
-            counted.by_unit(np.ones(counted.confusion.products[0, 0].size)),
-        )
-        x = x if largest is None else x * np.minimum(1.0, largest / rows)
-        return ByUnit(
-            float(x.mean()), float(x.std(ddof=1)), worst, len(x) / _all_rows(counted), delta
-        )
+        x, worst = counted.by_unit(added), -float(added.min()) * counted.most_of_unit(added)
+        mean, sd = float(x.sum()), float(x.std(ddof=1)) * math.sqrt(len(x))
+        n_rows = _all_rows(counted)
+        return ByUnit(mean / n_rows, sd / math.sqrt(n_rows), worst, delta)
     one = part.trials(counted)
     if one is None:
-        return Smooth(part, counted, delta, largest)
+        return Smooth(part, counted, delta)
     share = one.trials / _all_rows(counted)
     return Binomial(one.successes / max(one.trials, 1), one.share, share, delta)
 

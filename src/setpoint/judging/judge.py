@@ -188,7 +188,7 @@ class Judge:
         if not (rows and found and all(found)):
             return None
         (first, (moved,)), (second, (less,)) = (x for x in found if x)
-        moved = _by_unit(rows, moved - less)
+        moved = moved - less
         reach = float(quantile(1.0 - level) * np.sqrt((moved * moved).sum()))
         return self._entry(first - second, reach, "delta", rows.n_rows)
 
@@ -252,18 +252,16 @@ class Judge:
         rows = self._rows_for(goal)
         sides = [goal.objective, *(c.lhs - c.rhs for c in goal.constraints)]
         signs = [self._sense * (1.0 if c.relation == ">=" else -1.0) for c in goal.constraints]
-        plain, whole = np.zeros(rows.n_rows), np.zeros(rows.n_rows)
+        plain, whole = np.zeros(1), np.zeros(1)
         for judged, own, sign in zip(pair, rates, (1.0, -1.0), strict=True):
             found = _moves(rows, sides, judged.decided[None])
             if found is None:
                 return None
             _, (moved, *bounds) = found
-            plain += sign * moved
-            whole += sign * moved
+            plain, whole = plain + sign * moved, whole + sign * moved
             for bound, way, rate in zip(bounds, signs, own, strict=True):
                 if rate:
-                    whole += sign * way * rate * bound
-        whole, plain = (_by_unit(rows, moved) for moved in (whole, plain))
+                    whole = whole + sign * way * rate * bound
         return max(float((whole**2 - plain**2).sum()), 0.0)
 
     # ------------------------------------------------------------------ counting
@@ -295,22 +293,15 @@ class Judge:
 def _moves(
     rows: Rows, sides: Sequence[Expression], decided: Codes
 ) -> tuple[float, list[Floats]] | None:
-    """The value of the first side, and how much each row moves each; None: it has none."""
+    """The value of the first side, and how much each unit moves each; None: it has none."""
     try:
         bound, counted = bind_counted(sides, rows.confusion(decided))
     except GoalError:  # such as a population without rows
         return None
-    at = rows.stratum, rows.true, decided
-    return counted.value(bound[0]), [influence_of_entries(x, counted)[at] for x in bound]
-
-
-def _by_unit(rows: Rows, moved: Floats) -> Floats:
-    """How much each unit (units,) moves a value: all of its rows by their weights."""
-    moved = moved if rows.weight is None else moved * rows.weight
-    if rows.units is None:
-        return moved
-    _, place = np.unique(rows.units.names, return_inverse=True)
-    return np.bincount(place, moved)
+    units = rows.by_unit(decided)
+    return counted.value(bound[0]), [
+        units.sums(influence_of_entries(x, counted)[None]) for x in bound
+    ]
 
 
 def _decided(found: Found, evidence: Evidence) -> Codes:
