@@ -134,16 +134,19 @@ class ByUnit:
 
     def at(self, n: int) -> float:
         """The chance with `n` rows."""
-        spread = max(math.sqrt(n) * self.sd, 1e-3 * self.worst, _NOTHING)
-        asked = _beside_worst(self.delta, max(self.worst / spread, 1e-4))
-        return _NORMAL.cdf(n * self.mean / spread - asked)
+        return _NORMAL.cdf(n * self.mean / self._spread(n) - self.asked(n))
 
+    def asked(self, n: int) -> float:
+        """What a normal sum plus a worst unit exceeds with the chance delta, in its spreads."""
+        k = max(self.worst / self._spread(n), 1e-4)
+        at = np.linspace(
+            quantile(self.delta), quantile(self.delta / 2) - k * math.log(self.delta / 2), 400
+        )
+        chance = ndtr(-at) + np.exp(0.5 / k**2 - at / k + log_ndtr(at - 1.0 / k))
+        return float(np.interp(-self.delta, -chance, at))
 
-def _beside_worst(delta: float, k: float) -> float:
-    """What a normal number plus `k` times an exponential one exceeds with the chance `delta`."""
-    at = np.linspace(quantile(delta), quantile(delta / 2.0) + k * math.log(2.0 / delta), 400)
-    chance = ndtr(-at) + np.exp(0.5 / k**2 - at / k + log_ndtr(at - 1.0 / k))
-    return float(np.interp(-delta, -chance, at))
+    def _spread(self, n: int) -> float:
+        return max(math.sqrt(n) * self.sd, 1e-3 * self.worst, _NOTHING)
 
 
 @dataclass(frozen=True, eq=False)
