@@ -69,6 +69,12 @@ class UnitCounts:
         n, place = self._place
         return np.asarray(np.bincount(place, own, n), np.float64)
 
+    def counts_if(self, times: Floats, like: Floats) -> Floats:
+        """The counts, in the shape of some, if each unit weighed so many times (units,) as much."""
+        rows, size = times[self._place[1]], like[0].size * len(like) // len(self.weights)
+        each = [np.bincount(self.entry, w * rows, size) for w in self.weights]
+        return np.asarray(np.stack(each).reshape(like.shape), np.float64)
+
     def placed(self, entry: Codes, tables: Sequence[int], n_tables: int) -> UnitCounts:
         """The same lines by the entries and tables of another codebook."""
         weights = np.zeros((n_tables, len(self.unit)))
