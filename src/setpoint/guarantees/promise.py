@@ -7,14 +7,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, ndtri
 
-from setpoint.array_types import Bools, Codes, Floats
+from setpoint.array_types import Bools, Floats
 from setpoint.counts import Confusion, Counted, Evidence, Marginals, Rows
 from setpoint.errors import GoalError, InputError
 from setpoint.goals import Constraint, Reduce, walk
@@ -340,7 +340,7 @@ class Promise:
             raise GoalError("of weighted rows out of core nothing is promised: read them first")
         if stated is not None and (clustered or weighted):
             return replace(self, largest=lambda _: stated)
-        return replace(self, largest=partial(_largest_seen, clustered)) if clustered else self
+        return replace(self, largest=_LargestSeen(clustered)) if clustered else self
 
     def stated(self, rows: Rows) -> float | None:
         """The most that a unit of some rows weighs, if that was stated."""
@@ -406,32 +406,42 @@ other constraints alone, by writing `with confidence` behind each of them and gi
         )
 
 
-def _largest_seen(parts: Sequence[Rows], entries: Bools) -> float:
+class _LargestSeen(dict[bytes, float]):
     """The most rows that a unit has of the strata and true classes of some entries."""
-    found = [1.0]
-    for rows in parts:
-        assert rows.units is not None
-        of_kind = entries.any(axis=2).reshape(-1, rows.codebook.n_plain, entries.shape[1])
-        looked = np.asarray(of_kind.any(axis=0))
-        names = rows.units.names[looked[rows.stratum, rows.true]]
-        found.append(float(np.unique(names, return_counts=True)[1].max(initial=1)))
-    return max(found)
+
+    def __init__(self, parts: Sequence[Rows]) -> None:
+        self.parts = parts
+
+    def __call__(self, entries: Bools) -> float:
+        n_plain, n = self.parts[0].codebook.n_plain, entries.shape[1]
+        looked = np.asarray(entries.any(axis=2).reshape(-1, n_plain, n).any(axis=0))
+        return self[looked.tobytes()]
+
+    def __missing__(self, key: bytes) -> float:
+        found = []
+        for rows in self.parts:
+            assert rows.units is not None
+            looked = np.frombuffer(key, bool)[rows.kind]
+            found.append(np.bincount(rows.units.place[looked]).max(initial=1))
+        self[key] = float(max(found))
+        return self[key]
 
 
 def capped(rows: Rows, promise: Promise) -> Rows:
     """The rows, in which units that weigh more than could be count as if they weighed that."""
-    most, (sizes, place) = promise.stated(rows), _sizes_of_units(rows)
+    most, sizes = promise.stated(rows), _sizes_of_units(rows)
     if most is None or sizes.max(initial=0.0) <= most:
         return rows
     weight = 1.0 if rows.weight is None else rows.weight
-    return rows.weighted(weight * np.minimum(1.0, most / sizes)[place])
+    return rows.weighted(weight * np.minimum(1.0, most / sizes))
 
 
-def _sizes_of_units(rows: Rows) -> tuple[Floats, Codes]:
-    """What each unit weighs, and the unit of each row (N,)."""
-    names = np.arange(rows.n_rows) if rows.units is None else rows.units.names
-    _, place = np.unique(names, return_inverse=True)
-    return np.bincount(place, rows.weight).astype(np.float64), place
+def _sizes_of_units(rows: Rows) -> Floats:
+    """What the unit of each row (N,) weighs."""
+    weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+    if rows.units is None:
+        return weight
+    return np.asarray(np.bincount(rows.units.place, weight)[rows.units.place], np.float64)
 
 
 def decided_on(
@@ -603,28 +613,29 @@ def with_units(
     guarantee: Guarantee, tests: RuleTests, one: Tried, rows: Rows | Counted
 ) -> Guarantee:
     """The guarantee with the units of rows, by what these weigh as given, and the largest."""
-    units, confusion = one.confusion.units, one.confusion
-    if tests.promise.largest is None or units is None or not isinstance(rows, Rows):
+    weighed = one.confusion.units
+    if tests.promise.largest is None or weighed is None or not isinstance(rows, Rows):
         return guarantee
-    sizes, stated = _sizes_of_units(rows)[0], tests.promise.stated(rows)
-    found, assumed, called = list(guarantee.constraints), guarantee.assumptions, units.called or ""
-    assumed = assumed.replace("The rows that", f"The {called or 'rows'} that")
+    found, units, sizes = list(guarantee.constraints), rows.units, _sizes_of_units(rows)
+    each = sizes if units is None else sizes[units.first]
+    called, n = ("rows", 0) if units is None else (units.called, len(units.each))
+    assumed = guarantee.assumptions.replace("The rows that", f"The {called} that")
+    stated = tests.promise.stated(rows)
     if stated is not None:
-        counts = units.counts_if(np.maximum(sizes / stated, 1.0), confusion.counts)
-        given = replace(confusion, counts=counts)
+        guarantee = replace(guarantee, largest_unit=stated, capped=int((each > stated).sum()))
+        counts = weighed.counts_if(np.maximum(sizes / stated, 1.0), one.confusion.counts)
+        given = replace(one.confusion, counts=counts)
         own = RuleTests(tests.promise, given.marginals)
         values = (own.counted(given).value(c.function) for c, *_ in own.promised)
         found = [replace(s, uncapped=x) for s, x in zip(found, values, strict=True)]
     for i, (_, part, _, level) in enumerate(() if stated is not None else tests.promised):
         found[i] = s = _with_largest(found[i], part, level, tests.p_values(one))
-        if s.largest:
-            up_to = f"; it stands up to {s.largest_allowed:,}" if s.largest_allowed else ""
-            what = f"has more rows than {s.largest:,} that count in {s.text}{up_to}"
-            assumed += f" None of them, nor of those to come, {what}."
+        up_to = f"; it stands up to {s.largest_allowed:,}" if s.largest_allowed else ""
+        what = f"has more rows than {s.largest:,} that count in {s.text}{up_to}"
+        assumed += f" None of them, nor of those to come, {what}." * bool(s.largest)
     return replace(
-        guarantee, constraints=tuple(found), assumptions=assumed, largest_unit=stated,
-        units=len(sizes) if called else 0, units_called=called,
-        capped=0 if stated is None else int((sizes > stated).sum()),
+        guarantee, constraints=tuple(found), assumptions=assumed, units=n,
+        units_called=called if n else "",
     )  # fmt: skip
 
 

@@ -308,15 +308,15 @@ def _counts(confusion: Confusion, rests_on: Sequence[tuple[float, float]]) -> Co
     own = [i for i in plain if confusion.codebook.strata[i].dataset is None]
     table = confusion.counts[own].sum(axis=0)
     found = Counts.of(int(confusion.rows[plain].sum()), confusion.classes, table)
-    units = confusion.units
-    if units is None or units.called is None:
+    units = None if confusion.units is None else confusion.units.units
+    if confusion.units is None or units is None:
         return found
-    sizes = units.sums(np.ones((1, *confusion.products.shape[2:])))
+    sizes = confusion.units.sums(np.ones((1, *confusion.products.shape[2:])))
     least, most = zip((float(len(sizes)), 1.0), *rests_on, strict=True)
     return replace(
-        found, units=len(sizes), units_called=units.called,
-        units_alone=len(np.unique(units.unit[units.unit < 0])), design_effect=max(most),
+        found, units=len(sizes), units_called=units.called, units_alone=int((units.each < 0).sum()),
         largest_unit=float(sizes.max() / sizes.sum()), effective_units=min(least),
+        design_effect=max(most),
     )  # fmt: skip
 
 
