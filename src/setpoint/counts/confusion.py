@@ -99,6 +99,12 @@ class UnitCounts:
             own = np.bincount(self.units.place, own, len(self.units.each)).astype(np.float64)
         return own
 
+    def counts_if(self, times: Floats, like: Floats) -> Floats:
+        """The counts, in the shape of some, if each row (N,) weighed so many times as much."""
+        size, entry = like.size // len(self.weights), self.entry.ravel()
+        each = [np.bincount(entry, (times[:, None] * w).ravel(), size) for w in self.weights]
+        return np.asarray(np.stack(each).reshape(like.shape), np.float64)
+
     def placed(self, entry: Codes, tables: Sequence[int], n_tables: int) -> UnitCounts:
         """The same rows by the entries and tables of another codebook."""
         weights = np.zeros((n_tables, *self.entry.shape))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         fixed_sequence,
         holm,
         level_of_try,
+        with_units,
     )
     from setpoint.guarantees.refusal import (
         BestBounds,

@@ -36,6 +36,7 @@ from setpoint.guarantees.promise import (
     capped,
     decided_on,
     fixed_sequence,
+    with_units,
 )
 from setpoint.guarantees.refusal import Unshown, best_shown, by_label, tests_on
 from setpoint.inference import quantile
@@ -194,7 +195,8 @@ def certified(
 ) -> tuple[Found, Counted, Guarantee]:
     """The best rule that is certified, the rows that certify, and what is promised of it."""
     settings, promise = how.settings, Promise.of(linked, how.settings)
-    rows = _scored(how, plain, promise)
+    given = how.scored(plain)
+    rows = _scored(given, plain, promise)
     # Units of the rows that rules were found on say how large one may be, too.
     tests = tests_on(promise.on(plain.evidence, rows), rows)
     way: EveryCutoff | AlongPath | None = None
@@ -231,6 +233,7 @@ def certified(
         path=way.picture,
         groups=tests.promise.groups,
     )
+    guarantee = with_units(guarantee, tests, end.kept, by_label(given))
     if not end.passes and settings.on_uncertified == "raise":
 
         def again(other: Promise) -> Tried | None:
@@ -484,7 +487,7 @@ class AlongPath:
     def _scored(self, found: Found) -> Counted:
         key = id(found.model)
         if key not in self.rows:
-            self.rows[key] = _scored(self.how, found, self.learnt.promise)
+            self.rows[key] = _scored(self.how.scored(found), found, self.learnt.promise)
         return self.rows[key]
 
     def _confusion(self, rule: Rule, found: Found) -> Confusion:
@@ -508,9 +511,8 @@ def _short(x: float) -> float:
     return float(f"{x:.5g}")
 
 
-def _scored(how: Certification, found: Found, promise: Promise) -> Counted:
+def _scored(rows: Counted, found: Found, promise: Promise) -> Counted:
     """The rows that certify as the rule sees them, with columns by which rows count if it does."""
-    rows = how.scored(found)
     if isinstance(rows, Evidence):
         rows = replace(rows, rows=capped(rows.rows, promise))
     if not (isinstance(found.evidence, Evidence) and found.evidence.sees):

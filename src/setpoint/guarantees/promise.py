@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -51,7 +52,11 @@ MOST_TIMES = 1000
 
 @dataclass(frozen=True)
 class Shown:
-    """What the test of one constraint found."""
+    """What the test of one constraint found.
+
+    Of units `largest` is the most that one is assumed to weigh in a rate; with no more than
+    `largest_allowed` in each it would pass, too; `uncapped` is the value of rows as given.
+    """
 
     text: str
     confidence: float
@@ -60,6 +65,9 @@ class Shown:
     passed: bool
     value: float | None = None
     limit: float | None = None
+    largest: int | None = field(default=None, metadata={"optional": True})
+    largest_allowed: int | None = field(default=None, metadata={"optional": True})
+    uncapped: float | None = field(default=None, metadata={"optional": True})
 
     @property
     def is_exact(self) -> bool:
@@ -112,6 +120,12 @@ class Guarantee:
         The groups that the constraints promised are over; of others nothing is promised.
     binding : str
         A digest of model and rule: of another model or rule nothing is promised.
+    units : int
+        Units tested, where these are not rows; `units_called` says what they are.
+    largest_unit : float or None
+        The most that one, or a row with a weight, counts as, if stated; None: it is assumed.
+    capped : int
+        How many weigh more, and count as that.
 
     Examples
     --------
@@ -139,6 +153,10 @@ class Guarantee:
     path: tuple[tuple[float, float], ...] = ()
     binding: str = ""
     groups: Groups = field(default=(), metadata={"optional": True})
+    units: int = field(default=0, metadata={"optional": True})
+    units_called: str = field(default="", metadata={"optional": True})
+    largest_unit: float | None = field(default=None, metadata={"optional": True})
+    capped: int = field(default=0, metadata={"optional": True})
 
     @property
     def helped_by_rows(self) -> bool:
@@ -324,6 +342,10 @@ class Promise:
             return replace(self, largest=lambda _: stated)
         return replace(self, largest=_LargestSeen(clustered)) if clustered else self
 
+    def stated(self, rows: Rows) -> float | None:
+        """The most that a unit of some rows weighs, if that was stated."""
+        return self.largest_weight if rows.units is None else self.largest_unit
+
     @property
     def confidence(self) -> float:
         """The smallest confidence of a constraint that is promised."""
@@ -407,16 +429,19 @@ class _LargestSeen(dict[bytes, float]):
 
 def capped(rows: Rows, promise: Promise) -> Rows:
     """The rows, in which units that weigh more than could be count as if they weighed that."""
-    if rows.weight is None and rows.units is None:
+    most, sizes = promise.stated(rows), _sizes_of_units(rows)
+    if most is None or sizes.max(initial=0.0) <= most:
         return rows
-    most = promise.largest_weight if rows.units is None else promise.largest_unit
+    weight = 1.0 if rows.weight is None else rows.weight
+    return rows.weighted(weight * np.minimum(1.0, most / sizes))
+
+
+def _sizes_of_units(rows: Rows) -> Floats:
+    """What the unit of each row (N,) weighs."""
     weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
-    total = weight
-    if rows.units is not None:
-        total = np.asarray(np.bincount(rows.units.place, weight)[rows.units.place], np.float64)
-    if most is None or total.max(initial=0.0) <= most:
-        return rows
-    return rows.weighted(weight * np.minimum(1.0, most / total))
+    if rows.units is None:
+        return weight
+    return np.asarray(np.bincount(rows.units.place, weight)[rows.units.place], np.float64)
 
 
 def decided_on(
@@ -575,3 +600,56 @@ class RuleTests:
         if counts.shape[1] == 1:  # of hundreds of classes the tensors fill the memory
             return table.of(counts.reshape(*self.program.marginals.weights.shape, -1))[None]
         return np.asarray((table.tensors.reshape(len(table), -1) @ counts).T)
+
+
+# --- What is promised of units --------------------------------------------------------------------
+
+
+_TIMES_LARGER, _MOST_DRAWN = 1_000, 4
+"""How much larger a unit is looked for; of how many rates that are drawn, which takes time."""
+
+
+def with_units(
+    guarantee: Guarantee, tests: RuleTests, one: Tried, rows: Rows | Counted
+) -> Guarantee:
+    """The guarantee with the units of rows, by what these weigh as given, and the largest."""
+    weighed = one.confusion.units
+    if tests.promise.largest is None or weighed is None or not isinstance(rows, Rows):
+        return guarantee
+    found, units, sizes = list(guarantee.constraints), rows.units, _sizes_of_units(rows)
+    each = sizes if units is None else sizes[units.first]
+    called, n = ("rows", 0) if units is None else (units.called, len(units.each))
+    assumed = guarantee.assumptions.replace("The rows that", f"The {called} that")
+    stated = tests.promise.stated(rows)
+    if stated is not None:
+        guarantee = replace(guarantee, largest_unit=stated, capped=int((each > stated).sum()))
+        counts = weighed.counts_if(np.maximum(sizes / stated, 1.0), one.confusion.counts)
+        given = replace(one.confusion, counts=counts)
+        own = RuleTests(tests.promise, given.marginals)
+        values = (own.counted(given).value(c.function) for c, *_ in own.promised)
+        found = [replace(s, uncapped=x) for s, x in zip(found, values, strict=True)]
+    for i, (_, part, _, level) in enumerate(() if stated is not None else tests.promised):
+        found[i] = s = _with_largest(found[i], part, level, tests.p_values(one))
+        up_to = f"; it stands up to {s.largest_allowed:,}" if s.largest_allowed else ""
+        what = f"has more rows than {s.largest:,} that count in {s.text}{up_to}"
+        assumed += f" None of them, nor of those to come, {what}." * bool(s.largest)
+    return replace(
+        guarantee, constraints=tuple(found), assumptions=assumed, units=n,
+        units_called=called if n else "",
+    )  # fmt: skip
+
+
+def _with_largest(shown: Shown, part: Part, level: float, tests: PValues) -> Shown:
+    """What a test found, with the largest unit that was seen, and the largest that would do."""
+    counted, parts = tests.counted, list(leaves(part))
+    known = (counted.weights(sorted(x.function.features)) for x in parts)
+    most = round(max((counted.most_of_unit(*a, *b) for _, a, b in known), default=0.0))
+    if not (shown.passed and parts) or (shown.kind == "drawn" and len(parts) > _MOST_DRAWN):
+        return replace(shown, largest=most)
+
+    def fails(rows: int) -> bool:
+        counted.largest = lambda _: float(rows)
+        return bool(tests.of(part, level).p > level)
+
+    allowed = bisect_left(range(_TIMES_LARGER * most), x=True, lo=1, key=fails) - 1
+    return replace(shown, largest=min(most, allowed), largest_allowed=allowed)

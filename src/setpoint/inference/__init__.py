@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         successes_needed,
         trials_of,
     )
-    from setpoint.inference.units import FEW_UNITS, design_effect
+    from setpoint.inference.units import FEW_UNITS, design_effect, rests_on
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
     __getattr__ = lazily(__name__)

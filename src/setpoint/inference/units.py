@@ -54,6 +54,13 @@ def variance_by_units(x: RateFunction, counted: CountedRates) -> tuple[float, fl
     return ((n - 1.0) / n * float(effects @ effects) if n > 1 else math.inf), units
 
 
+def rests_on(x: RateFunction, counted: CountedRates) -> tuple[float, float]:
+    """How many independent rows, and how many equal units, tell as much of a value."""
+    (effects,), units = counted.unit_effects([x])
+    rows = counted.sizes_of(x).effective / design_effect(x, counted)
+    return (rows if effects.any() else units), units
+
+
 def design_effect(x: RateFunction, counted: CountedRates) -> float:
     """How many times the variance of independent rows a value has; 1 where rows are units."""
     if not counted.is_clustered:

@@ -256,6 +256,7 @@ def _as_they_are(
         reached=tests.value(one.confusion),
         assumptions=_SAFE,
     )
+    guarantee = guarantees.with_units(guarantee, tests, one, inputs.rows)
     if not passed and settings.on_uncertified == "raise":
         raise refused(guarantees.Unshown(guarantee, goal, guarantees.best_shown(tests, counted)))
     model = candidates[kept]

@@ -26,7 +26,7 @@ from setpoint.report.findings import (
     sentence,
 )
 from setpoint.report.numbers import percent, shown, unit_of
-from setpoint.report.promised import more_rows, promising, sure
+from setpoint.report.promised import more_rows, promising, rows_of, sure
 
 if TYPE_CHECKING:
     from setpoint.guarantees import BestBounds, NotCertifiable, Unshown
@@ -320,7 +320,7 @@ def refused(left: Unshown) -> NotCertifiable:
     ]
     more = "No rule tried comes near what was asked on these scores: more rows would not help"
     said = [
-        f"{rule} not pass its test on the {guarantee.rows:,} rows that certify: they do not show "
+        f"{rule} not pass its test on the {rows_of(guarantee)} that certify: they do not show "
         f"{' and '.join(texts)}",
         _best_in_words(goal, best),
         more if best.out_of_reach else sentence(more_rows(guarantee)),

@@ -47,6 +47,7 @@ from setpoint.report.promised import (
     certified_in_words,
     explained,
     promising,
+    rows_of,
     same_sides,
 )
 from setpoint.report.text import (
@@ -112,7 +113,7 @@ def report_document(
     inside = [Chapter(s.title, [Prose(s.lines(), "list", "users")]) for s in about]
     copies = [Chapter(title, [Prose((text,), "code")]) for title, text in texts]
     words = [f"{name}: {text}" for name, text in glossary(lead.parsed_goal)]
-    rows = plural(lead.counts.n_rows, "row")
+    rows = rows_of(lead.counts)
     return Document(
         headline(said),
         lead.goal,
@@ -344,10 +345,10 @@ def _small_print(
     yield Chapter("How the rule was found", [Prose((x,)) for x in how], "How it was found")
     yield Chapter("What is promised", [Prose(explained(own), "list")])
     if own is not lead and on_page:
-        rows = f"{plural(own.counts.n_rows, 'row')}, which took no part in learning the rules "
+        rows = f"{rows_of(own.counts)}, which took no part in learning the rules "
         rows += "that were tried."
         if own.guarantee is None:
-            rows = f"{plural(own.counts.n_rows, 'row')}. They flatter the rule, which was chosen "
+            rows = f"{rows_of(own.counts)}. They flatter the rule, which was chosen "
             rows += "to look well on them."
         yield Chapter(where(own), [Prose((rows,)), *_asked(own)[:1]])
     yield Figures(pictures)

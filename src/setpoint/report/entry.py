@@ -28,7 +28,7 @@ from setpoint.goals import (
     value_in_words,
     walk,
 )
-from setpoint.inference import OPEN, SHOWN, CountedRates, Verdict, interval_of, verdict_of
+from setpoint.inference import OPEN, SHOWN, CountedRates, Verdict, interval_of, rests_on, verdict_of
 from setpoint.parameters import SATISFIED
 from setpoint.program import LinkedGoal, Linker, RateFunction, in_shares
 
@@ -68,7 +68,8 @@ class Entry:
     rows : int
         Rows of the populations that the left side refers to.
     effective_rows : float
-        ``(sum w)^2 / sum w^2`` of the rows that the value is a share of.
+        ``(sum w)^2 / sum w^2`` of the rows that the value is a share of; with units as many
+        independent rows as tell as much.
     numerator, denominator : float or None
         Weights whose quotient the value is; None where it is not a quotient of counts.
     few_rows : bool
@@ -379,6 +380,7 @@ class CountedGoal:
         self.reducers = reducers_of(goal, confusion.codebook.labels) if groups else []
         self.metrics = group_metrics(self.reducers, self.linker) if groups else []
         self.counted = CountedRates(self.linker.table, confusion)
+        self.units: list[tuple[float, float]] = []  # of each entry: effective ones, design effect
 
     def entry(self, text: str, side: BoundSide, level: float | None) -> Entry:
         """Value, interval and counts of one expression: the objective, or a constraint's side."""
@@ -389,6 +391,10 @@ class CountedGoal:
         if level is not None:
             ends = interval_of(x, self.counted, _two_sided(level))
         sizes = self.counted.sizes_of(x)
+        if self.counted.is_clustered and x.features and not self.counted.is_large:
+            rows, units = rests_on(x, self.counted)
+            self.units.append((units, sizes.effective / rows))
+            sizes = sizes._replace(effective=rows)
         return Entry(
             text,
             self.counted.value(x),

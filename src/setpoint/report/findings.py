@@ -18,16 +18,19 @@ from setpoint.goals import (
     column_in_words,
     walk,
 )
-from setpoint.inference import FAILS, OPEN, SHOWN
+from setpoint.inference import FAILS, FEW_UNITS, OPEN, SHOWN
 from setpoint.parameters import SATISFIED
 from setpoint.report.entry import LEVEL, Entry, smallest_group
 from setpoint.report.facts import Facts, GoalPart
 from setpoint.report.numbers import count, named, percent, plural
 from setpoint.report.operating import Plane, precision_band
-from setpoint.report.promised import statement
+from setpoint.report.promised import rows_of, statement
 
 # --- What rules reach, by the cut-offs that a report knows ----------------------------------------
 
+
+_LARGE = 0.1
+"""A unit with such a share of the rows decides much by itself."""
 
 _FEW = 10.0
 """Fewer rows accepted are a handful."""
@@ -222,7 +225,7 @@ def summary(facts: Facts) -> str:
 
 def rows_in_words(facts: Facts) -> str:
     """On which rows it was measured, and which class is the positive one."""
-    text = f"Measured on {plural(facts.counts.n_rows, 'row')}"
+    text, counts = f"Measured on {rows_of(facts.counts)}", facts.counts
     folds = facts.search.folds
     crossed = f" (scores from {folds}-fold cross-validation)"
     if facts.section("stream") is not None:
@@ -235,7 +238,14 @@ def rows_in_words(facts: Facts) -> str:
         text += f", those that the rule was chosen on{how}"
     if facts.counts.positive is not None:
         text += f"; the positive class is {facts.counts.positive!r}"
-    return f"{text}."
+    text, called, n = f"{text}.", counts.units_called, counts.n_rows
+    if counts.units_alone:
+        alone = plural(counts.units_alone, "row")
+        text += f" Of {alone} the {called} are not known: each counts as one."
+    if counts.units == n:
+        return f"{text} The {called} have one row each: the same as without units."
+    much = f"{n:,} rows tell as much as {n / (counts.design_effect or 1.0):,.0f}"
+    return f"{text} Design effect {counts.design_effect:.2g}: {much}." if counts.units else text
 
 
 def caveats(facts: Facts) -> list[str]:
@@ -259,6 +269,15 @@ def caveats(facts: Facts) -> list[str]:
         )
     if facts.rule.drawn > 0:
         out.append(f"The decision on {percent(facts.rule.drawn)} of the rows is drawn.")
+    called, few = facts.counts.units_called, facts.counts.effective_units
+    if 0.0 < few < FEW_UNITS:
+        out.append(f"Few units: limits are rough ({few:.3g} {called} of equal size tell as much).")
+    if facts.counts.largest_unit >= _LARGE:
+        out.append(
+            f"One of the {called} has {percent(facts.counts.largest_unit)} of the rows: another "
+            "like it changes every value, so limits are wide and little is promised; with "
+            "`largest_unit` of Confidence it counts for less."
+        )
     return out + few_rows(facts)
 
 
@@ -274,6 +293,8 @@ def few_rows(facts: Facts) -> list[str]:
 
 def _behind(facts: Facts, entry: Entry, constraint: Constraint) -> str:
     """Which rows decide it."""
+    if facts.counts.units:
+        return f"{entry.effective_rows:,.0f} independent ones tell as much"
     small = smallest_group(constraint, facts.groups)
     if small is not None:
         return f"{small.rows:,} in the smallest group, {small.name}"

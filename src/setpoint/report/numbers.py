@@ -217,6 +217,15 @@ class Counts:
         where the rule decides every row. The confusion holds those that are decided.
     seen : float
         The share of the rows of X that are rows of the fit too, by their hashes.
+    units : int
+        What was drawn, such as customers, where that is not rows; `units_called` says what.
+    units_alone : int
+        Units of one row, of which nothing was said.
+    largest_unit : float
+        The share of all weight that one unit has.
+    effective_units, design_effect : float
+        Of objective and constraints: so few units of equal size tell as much of one, and so many
+        times as many rows as independent ones it takes.
 
     Examples
     --------
@@ -232,6 +241,12 @@ class Counts:
     seen: float = 0.0
     sizes: tuple[float, ...] = field(default=(), metadata={"optional": True})
     deferred: tuple[float, ...] = field(default=(), metadata={"optional": True})
+    units: int = field(default=0, metadata={"optional": True})
+    units_called: str = field(default="", metadata={"optional": True})
+    units_alone: int = field(default=0, metadata={"optional": True})
+    largest_unit: float = field(default=0.0, metadata={"optional": True})
+    effective_units: float = field(default=0.0, metadata={"optional": True})
+    design_effect: float = field(default=0.0, metadata={"optional": True})
 
     def __post_init__(self) -> None:
         if self.confusion:

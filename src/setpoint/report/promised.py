@@ -13,7 +13,7 @@ from setpoint.parameters import SATISFIED
 from setpoint.program import range_of
 from setpoint.report.entry import Entry
 from setpoint.report.facts import Facts, GoalPart
-from setpoint.report.numbers import percent, plural, shown_bound
+from setpoint.report.numbers import Counts, percent, plural, shown_bound
 
 if TYPE_CHECKING:
     from setpoint.guarantees import Guarantee, Shown
@@ -230,6 +230,7 @@ def assurances(facts: Facts) -> list[str]:
     if guarantee is None:
         return []
     out = failures(facts) if guarantee.state == "not certified" else [_assumed(guarantee)]
+    out.append(_capped(facts, guarantee))
     guessed = [c for c in guarantee.constraints if not c.is_exact]
     if guessed:
         of = f" of {listed([c.text for c in guessed])}"
@@ -250,6 +251,27 @@ def _assumed(guarantee: Guarantee) -> str:
     return f"It is assumed that {text[0].lower()}{text[1:]}"
 
 
+def _capped(facts: Facts, guarantee: Guarantee) -> str:
+    """How many units count for less than they are, and what that changes."""
+    most, n = guarantee.largest_unit, guarantee.units
+    if most is None:
+        return ""
+    large = f"{guarantee.units_called.capitalize()} of more than {most:g} rows"
+    out = f"{large if n else f'Rows that weigh more than {most:g}'} count as {most:g}"
+    moved = [
+        f"{part.words} is then {part.said(s.value)}, and {part.said(s.uncapped)} as given"
+        for s, part in _promised(facts)
+        if part.said(s.uncapped) not in ("-", part.said(s.value))
+    ]
+    return f"{'; '.join([f'{out}: {guarantee.capped:,} of {n or guarantee.rows:,}', *moved])}."
+
+
+def rows_of(found: Counts | Guarantee) -> str:
+    """How many rows, and of how many units."""
+    rows = plural(found.n_rows if isinstance(found, Counts) else found.rows, "row")
+    return f"{found.units:,} {found.units_called}, {rows}" if found.units else rows
+
+
 def failures(facts: Facts) -> list[str]:
     """For each constraint that was not certified its value, and what could be."""
     assert facts.guarantee is not None
@@ -258,7 +280,7 @@ def failures(facts: Facts) -> list[str]:
         if found.passed or found.value is None:
             continue
         text = (
-            f"On the {plural(facts.guarantee.rows, 'row')} that certify {part.words} "
+            f"On the {rows_of(facts.guarantee)} that certify {part.words} "
             f"is {part.said(found.value)}"
         )
         best = best_bound(part)
@@ -366,7 +388,7 @@ def explained(facts: Facts) -> list[str]:
 def _promise(guarantee: Guarantee) -> str:
     levels = {c.confidence for c in guarantee.constraints} or {guarantee.confidence}
     risk = f"at most {shown_bound(round(1.0 - min(levels), 12), 'share')}"
-    drawn, where = "these rows", "on new rows"
+    drawn, where = f"these {guarantee.units_called or 'rows'}", "on new rows"
     if guarantee.next_rows is not None:
         drawn = f"these rows and of the next {guarantee.next_rows:,}"
         where = "among the latter"
@@ -388,9 +410,9 @@ def _way(guarantee: Guarantee) -> str:
     """What was tried, and what passed."""
     n = guarantee.tried
     if n == 1 and guarantee.method != "path of rules":
-        return f"One rule was tested on {plural(guarantee.rows, 'row')}."
+        return f"One rule was tested on {rows_of(guarantee)}."
     what = _TRIED.get(guarantee.method, "rules")
-    rows = plural(guarantee.rows, "row")
+    rows = rows_of(guarantee)
     all_at_once = guarantee.method in ("every cut-off", "rules in no order")
     if guarantee.passed == 0:
         first = "first" if "list" in guarantee.method or "order" in guarantee.method else "safest"

@@ -256,11 +256,12 @@ def report_on(
     notes = [*_gaps(goal, bounds), *notes, *_alone(linked, counted)]
     if objective is None:
         objective = counted.entry(str(goal.objective), measured, level)
+    constraints = tuple(map(counted.constraint, counted.constraints))
     return GoalReport(
         goal=str(goal),
         objective=objective,
-        constraints=tuple(map(counted.constraint, counted.constraints)),
-        counts=_counts(confusion),
+        constraints=constraints,
+        counts=_counts(confusion, counted.units),
         groups=tuple(group_row(m, counted.counted, level) for m in counted.metrics),
         sections=_prices(linked, counted, measured),
         warnings=tuple(dict.fromkeys([*warnings, *notes])),
@@ -301,12 +302,22 @@ def _gaps(goal: Goal, bounds: Sequence[BoundSide]) -> list[str]:
     ]
 
 
-def _counts(confusion: Confusion) -> Counts:
+def _counts(confusion: Confusion, rests_on: Sequence[tuple[float, float]]) -> Counts:
     """The rows of X by true and decided class."""
     plain = [i for i, stratum in enumerate(confusion.codebook.strata) if stratum.measure is None]
     own = [i for i in plain if confusion.codebook.strata[i].dataset is None]
     table = confusion.counts[own].sum(axis=0)
-    return Counts.of(int(confusion.rows[plain].sum()), confusion.classes, table)
+    found = Counts.of(int(confusion.rows[plain].sum()), confusion.classes, table)
+    units = None if confusion.units is None else confusion.units.units
+    if confusion.units is None or units is None:
+        return found
+    sizes = confusion.units.sums(np.ones((1, *confusion.products.shape[2:])))
+    least, most = zip((float(len(sizes)), 1.0), *rests_on, strict=True)
+    return replace(
+        found, units=len(sizes), units_called=units.called, units_alone=int((units.each < 0).sum()),
+        largest_unit=float(sizes.max() / sizes.sum()), effective_units=min(least),
+        design_effect=max(most),
+    )  # fmt: skip
 
 
 def _prices(linked: LinkedGoal, counted: CountedGoal, objective: BoundSide) -> tuple[Section, ...]:
