@@ -116,21 +116,24 @@ def by_stratum(n: int, rng: np.random.Generator) -> DrawnRows:
 
 
 def chances(draws: int, worst: int) -> bool:
-    """Weights of one over the chance to be drawn; and shares of strata over their sampling rates."""
+    """Weights of one over the chance to be drawn, and those of strata."""
     fine, truth = True, 0.7 + 0.2 * (1 + SMALLEST) / 2
+    at, near, strata = (
+        f"maximize accuracy subject to recall >= {bound!r}"
+        for bound in (truth, truth - 0.03, 0.86 + 1e-12)
+    )
     for n, least in ((1_000, 0.33), (5_000, 0.90)):
-        goal = "maximize accuracy subject to recall >= {!r}"
         fine &= at_the_bound(
             f"chances of .05 to 1, {n:,} rows",
-            lambda k, n=n, g=goal.format(truth): broken(g, by_chance, 20.0, n, k), draws, worst,
+            lambda k, n=n: broken(at, by_chance, 20.0, n, k), draws, worst,
         )  # fmt: skip
-        power, _ = broken(goal.format(truth - 0.03), by_chance, 20.0, n, draws)
+        power, _ = broken(near, by_chance, 20.0, n, draws)
         fine &= line(
             power >= least, "  the same with slack .03: passes", power, f">= {least}", draws
         )
         fine &= at_the_bound(
             f"two strata, {n:,} rows",
-            lambda k, n=n, g=goal.format(0.86 + 1e-12): broken(g, by_stratum, 1.8, n, k),
+            lambda k, n=n: broken(strata, by_stratum, 1.8, n, k),
             draws, worst,
         )  # fmt: skip
     return fine
@@ -166,7 +169,7 @@ def functions(draws: int, worst: int) -> bool:
     for text, value in FUNCTIONS.items():
         for expected, entry in ((3.0, 1), (3.0, 2), (30.0, 2)):
             draw, shares = entries(20.0, expected, entry)
-            goal = f"maximize accuracy subject to {text} >= {value(shares) + 1e-12!r}"
+            goal = f"maximize accuracy subject to {text} >= {float(value(shares)) + 1e-12!r}"
             name = "accepted" if entry == 1 else "missed"
             fine &= at_the_bound(
                 f"{text}, {expected:g} in 1,000 weigh 20, wrongly {name}",
@@ -189,7 +192,7 @@ def true_rates(cut: float) -> tuple[float, float]:
 
 
 def rules(draws: int, worst: int) -> bool:
-    """Rules found and certified by weighted rows, beside the same rows as if they weighed nothing."""
+    """Rules found and certified by weighted rows, beside the same rows without weights."""
     fine = True
     for goal, at, floor in (
         ("maximize precision subject to recall >= 0.8", 0, 0.8),
