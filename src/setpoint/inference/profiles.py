@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from setpoint.program import INF, Affine, Linker, RateFunction, RateTable, Ratio
 _TINY = 1e-12
 
 
-class Units:
+class Sums:
     """What the rows of each profile add up to, by table of a confusion."""
 
     def __init__(self, lines: Floats, tables: int) -> None:
@@ -106,7 +106,7 @@ class Profiles:
     """Units that some features tell apart, and the weights of these features."""
 
     weights: Weights  # by table and profile
-    units: Units
+    units: Sums
     place: Codes  # of each entry (plain strata * (n + 1) * n) its profile, -1 where none looks
 
     def __len__(self) -> int:
@@ -129,7 +129,7 @@ class Fraction:
 
     above: Floats  # (tables, entries with a weight, by it)
     below: Floats
-    units: Units
+    units: Sums
     at_zero: float
     entries: tuple[Floats, Floats]  # above and below by entry (strata, n + 1, n)
 
@@ -171,13 +171,22 @@ class KnownWeights(NamedTuple):
     fractions: dict[int, tuple[RateFunction, FractionForm | None]]
 
 
+Largest: TypeAlias = Callable[[Bools], float]
+"""From entries (strata, n + 1, n) that count to the most that one unit could weigh in them."""
+
+
 class CountedRates:
     """The rates of some expressions on one confusion, entry by entry."""
 
     def __init__(
-        self, table: RateTable, confusion: Confusion, known: KnownWeights | None = None
+        self,
+        table: RateTable,
+        confusion: Confusion,
+        known: KnownWeights | None = None,
+        largest: Largest | None = None,
     ) -> None:
-        """What is `known` is shared by the confusions of one table."""
+        """What is `known` is shared; `largest` where units are not rows that weigh the same."""
+        self.largest = largest
         self.table = table
         self.features = table.rates
         self.confusion = confusion
@@ -191,6 +200,7 @@ class CountedRates:
         self._known = KnownWeights({}, {}) if known is None else known
         self._profiles: dict[frozenset[int], Profiles] = {}
         self._fractions: dict[int, Fraction | None] = {}
+        self._of_units: dict[int, tuple[Floats, Floats]] = {}
 
     @cached_property
     def truth(self) -> Bools:
@@ -233,7 +243,7 @@ class CountedRates:
                 self._known.profiles[key] = self._grouping(sorted(key), tables)
             weights, place = self._known.profiles[key]
             used, size = place >= 0, weights.event.shape[1] // tables
-            units = Units(summed(place[used], lines[:, used], size), tables)
+            units = Sums(summed(place[used], lines[:, used], size), tables)
             self._profiles[key] = Profiles(weights, units, place)
         return self._profiles[key]
 
@@ -291,7 +301,7 @@ class CountedRates:
             found, form = None, known[id(x)][1]
             if form is not None:
                 lines, tables = self._entries(index)
-                units = Units(np.add.reduceat(lines[:, form.order], form.starts, axis=1), tables)
+                units = Sums(np.add.reduceat(lines[:, form.order], form.starts, axis=1), tables)
                 at_zero = x.at_zero if isinstance(x, Ratio) else 0.0
                 found = Fraction(form.above, form.below, units, at_zero, form.entries)
             self._fractions[id(x)] = found
@@ -322,7 +332,21 @@ class CountedRates:
     @cached_property
     def is_clustered(self) -> bool:
         """Whether units are of several rows, so that counts do not say how values vary."""
-        return self.confusion.units is not None and self.confusion.units.called is not None
+        return self.confusion.units is not None and self.confusion.units.units is not None
+
+    def most_of_unit(self, *weights: Floats) -> float:
+        """The most that one unit could weigh in entries with some weight."""
+        used = np.any([w != 0.0 for w in weights], axis=0).reshape(self.confusion.counts.shape)
+        return 1.0 if self.largest is None else self.largest(used)
+
+    def of_units(self, x: RateFunction) -> tuple[Floats, Floats]:
+        """What each unit (units,) adds above and below the line of a fraction."""
+        if id(x) not in self._of_units:
+            fraction = self.fraction(x)
+            assert fraction is not None
+            above, below = map(self.by_unit, fraction.entries)
+            self._of_units[id(x)] = above, below
+        return self._of_units[id(x)]
 
     def by_unit(self, entries: Floats) -> Floats:
         """What each unit (units,) adds to a sum over entries (strata * (n + 1) * n)."""
@@ -397,7 +421,7 @@ class CountedRates:
         if not x.features:
             return Sizes(rows, 0.0)
         if self.is_large:
-            units, n = Units(*self._entries(x.features)), len(self.confusion.classes)
+            units, n = Sums(*self._entries(x.features)), len(self.confusion.classes)
             used = np.repeat(seen.ravel(), n)[: units.counts.size].reshape(units.counts.shape)
         elif (fraction := self.fraction(x)) is not None:
             units = fraction.units
