@@ -90,7 +90,7 @@ def counted(goal: str, rows: DrawnRows, confidence: Confidence, classes: Any = (
     asked = parsed(goal)
     own = Rows.from_arrays(
         classes, rows.y, len(rows.y), needs=asked.needs, weight=rows.weight, columns=rows.columns,
-        baseline=rows.baseline, units=None if rows.unit is None else Units(rows.unit),
+        baseline=rows.baseline, units=None if rows.unit is None else Units.of(rows.unit),
     )  # fmt: skip
     promise = Promise.of(link(asked, own.codebook), confidence)
     own = capped(own, promise)
@@ -491,7 +491,7 @@ def confusion_of(text: str, rows: DrawnRows, classes: Any = (0, 1)) -> Confusion
     asked = parsed(f"maximize {text}")
     own = Rows.from_arrays(
         classes, rows.y, len(rows.y), needs=asked.needs, columns=rows.columns,
-        units=None if rows.unit is None else Units(rows.unit),
+        units=None if rows.unit is None else Units.of(rows.unit),
     )  # fmt: skip
     return own.confusion(rows.decided)
 

@@ -133,7 +133,7 @@ def test_folds_never_cut_a_unit_and_have_both_classes(cv, order):
         "shuffled": np.random.default_rng(0).permutation(len(Y)),
     }[order]  # fmt: skip
     x, y, u = X[index], Y[index], U[index]
-    folds = folds_of(cv, x, y, 0, units=Units(u))
+    folds = folds_of(cv, x, y, 0, units=Units.of(u))
     assert len(folds) == {None: 5, 3: 3, 0.3: 1}[cv]
     for train, test in folds:
         assert not np.intersect1d(u[train], u[test]).size
@@ -142,7 +142,7 @@ def test_folds_never_cut_a_unit_and_have_both_classes(cv, order):
     if cv != 0.3:
         assert np.array_equal(np.sort(np.concatenate([test for _, test in folds])), np.arange(240))
     # Whichever order the rows are in, a unit lies in the same fold.
-    first = folds_of(cv, X, Y, 0, units=Units(U))
+    first = folds_of(cv, X, Y, 0, units=Units.of(U))
     for (_, test), (_, other) in zip(folds, first, strict=True):
         assert np.array_equal(np.unique(u[test]), np.unique(U[other]))
 

@@ -21,7 +21,7 @@ SURE = 0.95
 def counted_on(constraint, y, decided, confidence=SURE, *, classes=(0, 1), units=None, **given):
     """The tests of a constraint on rows, capped, and what was decided there."""
     goal = Goal.parse(f"maximize accuracy subject to {constraint}")
-    names = None if units is None else Units(np.asarray(units, np.int64))
+    names = None if units is None else Units.of(np.asarray(units, np.int64))
     rows = Rows.from_arrays(classes, y, len(y), needs=goal.needs, units=names, **given)
     promise = Promise.of(link(goal, rows.codebook), confidence)
     rows = capped(rows, promise)

@@ -15,7 +15,7 @@ from thinning import over
 def confusion(text, y, decided, units=None, **given):
     """What decisions did on rows, by units."""
     goal = Goal.parse(f"maximize {text}")
-    names = None if units is None else Units(np.asarray(units, np.int64))
+    names = None if units is None else Units.of(np.asarray(units, np.int64))
     rows = Rows.from_arrays((0, 1), y, len(y), needs=goal.needs, units=names, **given)
     return goal.objective, rows.confusion(decided)
 
