@@ -619,7 +619,7 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
     def _close(self, data: FitData, found: Found, report: GoalReport) -> None:
         """Keep the rule, its report and what predictions need."""
         rule, evidence = found.rule, found.rows
-        names = column_names(data.X)
+        names = column_names(without(data.X, self.units_column_))
         if rule.randomized:
             self._check_drawable(data.X, data.key, names)
         self.rule_, self.goal_report_, self.trace_ = rule, report, found.trace

@@ -40,6 +40,7 @@ from setpoint.inputs import (
     row_draws,
     taken,
     units_of,
+    without,
 )
 from setpoint.program import LinkedGoal, link
 from setpoint.report import (
@@ -296,7 +297,8 @@ def _certifying(
     judged = CheckedData.check(data.goal, data.classes, rows, decide_on, f"{_CERTIFY}: y")
     _check_apart(data.judged, judged)
     key, why = rows_key(content_of(first.X), judged.kinds(None)), ""
-    digest = RowDigest.of(data.X, column_names(data.X), data.weight, data.true)
+    names = column_names(without(data.X, classifier.units_column_))
+    digest = RowDigest.of(data.X, names, data.weight, data.true)
     seen = 0.0 if digest is None else digest.share_of(first.X)
     if key == rows_key(content_of(data.X), data.judged.kinds(None)):
         why = "these are the rows of the fit"

@@ -222,7 +222,8 @@ class Rows:
 
     def decided(self, decisions: NDArray[Any]) -> Confusion:
         """The confusion of decisions, with what each unit weighs in it."""
-        return replace(self.confusion(decisions), units=self.by_unit(decisions))
+        found = self.confusion(decisions)
+        return found if found.units else replace(found, units=self.by_unit(decisions))
 
     def by_unit(self, decisions: NDArray[Any]) -> UnitCounts:
         """What each unit weighs in the entries of decisions, or of a distribution over classes.
