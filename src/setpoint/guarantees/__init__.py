@@ -24,10 +24,11 @@ if TYPE_CHECKING:
         Guarantee,
         Promise,
         RuleTests,
+        Rung,
         Shown,
         State,
         Tried,
-        fixed_sequence,
+        fallback,
         holm,
         level_of_try,
     )

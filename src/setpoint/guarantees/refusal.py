@@ -50,7 +50,7 @@ def best_shown(tests: RuleTests, tried: Sequence[Tried], again: Again | None = N
     promised = [i for i, part in enumerate(tests.parts) if part is not None]
     among = max(len(tried) * len(promised), 1)
     for one in sorted(tried, key=lambda one: _missing(tests, one, promised, among))[:_MOST_RULES]:
-        shown = tests.shown(one, among)
+        shown = tests.shown(one, 1.0 / among)
         missed = [(i, s) for i, s in zip(promised, shown, strict=True) if not s.passed]
         moved = [m for m in (_Moved.of(tests, i, s) for i, s in missed) if m is not None]
         if not moved or len(moved) < len(missed):

@@ -309,23 +309,25 @@ def _cost(facts: Facts, guarantee: Guarantee) -> str:
 
 
 def _untested(facts: Facts, guarantee: Guarantee) -> str:
-    """What rules after the first that failed would have reached, as they looked beforehand."""
-    rest = [v for z, v in guarantee.path[guarantee.tried :] if z > 0.0 and math.isfinite(v)]
-    if guarantee.state == "not certified" or guarantee.passed == guarantee.tried or not rest:
+    """What rules that did not pass would have reached, as they looked beforehand."""
+    rest = [r.objective for r in guarantee.path if not r.passed and r.margin > 0.0]
+    rest = [value for value in rest if math.isfinite(value)]
+    if guarantee.state == "not certified" or not rest:
         return ""
     best = max(rest) if facts.parsed_goal.sense == "maximize" else min(rest)
     now = guarantee.reached
     if now is None or abs(best - now) < _WORTH * abs(now):
         return ""
-    return (
-        f"The tests ended at rule {guarantee.tried} of {len(guarantee.path)}, the first that "
-        f"failed. Of those not tested {len(rest)} kept the bounds where the path was learnt, and "
-        f"{facts.aim.words} reached {facts.aim.said(best)} there."
+    text = (
+        f"Of the {len(guarantee.path)} rules of the path {guarantee.tried} were tested. "
+        f"{len(rest)} that did not pass, or were not tested, kept the bounds where the path was "
+        f"learnt, and {facts.aim.words} reached {facts.aim.said(best)} there."
     )
+    return f"{text} {more_rows(guarantee)}".strip()
 
 
 def more_rows(guarantee: Guarantee) -> str:
-    """How many rows would certify the safest rule, if any do; "" where that is not known."""
+    """How many rows would certify the rule that promised most; "" where that is not known."""
     if guarantee.rows_needed is None:
         return ""
     if not guarantee.helped_by_rows:
@@ -399,13 +401,11 @@ def _way(guarantee: Guarantee) -> str:
     if all_at_once:
         best = f"{guarantee.passed:,} passed, and the best of these is kept."
         return f"On {rows} {n:,} {what} were tested: {best}"
-    out = f"On {rows} {what} were tested one after the other: "
-    if guarantee.passed == n:
-        return f"{out}all {n:,} passed, and the best of these is kept."
-    return (
-        f"{out}{guarantee.passed:,} passed before the first that did not, and the best of these "
-        "is kept."
-    )
+    shares = [f"rule {i + 1} at {percent(s)} of the level" for i, s in guarantee.starts.items()]
+    starts = f", from {' and from '.join(shares)}" if len(shares) > 1 else ""
+    out = f"On {rows} {what} were tested one after the other{starts}: "
+    many = f"all {n:,}" if guarantee.passed == n else f"{guarantee.passed:,} of {n:,}"
+    return f"{out}{many} passed, and the best of these is kept."
 
 
 def _test(found: Shown) -> str:
