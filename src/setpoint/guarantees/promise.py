@@ -59,7 +59,8 @@ class Shown:
         return self.kind in EXACT
 
 
-class Rung(NamedTuple):
+@dataclass(frozen=True)
+class Rung:
     """A rule of a path where it was learnt, and its test: the share of the level; 0: not tested."""
 
     margin: float
@@ -105,7 +106,7 @@ class Guarantee:
     rows_needed : int or None
         With about so many rows that certify the rule that promised most would pass, where it
         did not, if new ones are like these; None: it is not known.
-    path : tuple of (margin, objective, share, passed)
+    path : tuple of Rung
         The rules of a path from safe to bold, as they look on the rows that the path was
         learnt on: how many standard errors of the rows tested each lies within its bounds, and
         the objective. Then the share of the level that it was tested at, 0 where it was not

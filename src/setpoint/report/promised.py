@@ -319,11 +319,11 @@ def _untested(facts: Facts, guarantee: Guarantee) -> str:
     if now is None or abs(best - now) < _WORTH * abs(now):
         return ""
     text = (
-        f"Of the {len(guarantee.path)} rules of the path {guarantee.tried} were tested. "
-        f"{len(rest)} that did not pass, or were not tested, kept the bounds where the path was "
+        f"Of the {len(guarantee.path)} rules of the path {guarantee.tried} were tested and "
+        f"{guarantee.passed} passed. Of the others {len(rest)} kept the bounds where the path was "
         f"learnt, and {facts.aim.words} reached {facts.aim.said(best)} there."
     )
-    return f"{text} {more_rows(guarantee)}".strip()
+    return f"{text} {more_rows(guarantee)}" if guarantee.helped_by_rows else text
 
 
 def more_rows(guarantee: Guarantee) -> str:
@@ -396,16 +396,21 @@ def _way(guarantee: Guarantee) -> str:
     all_at_once = guarantee.method in ("every cut-off", "rules in no order")
     if guarantee.passed == 0:
         first = "first" if "list" in guarantee.method or "order" in guarantee.method else "safest"
-        none = "none" if all_at_once else "not even the first"
+        none = "none" if all_at_once or len(guarantee.starts) > 1 else "not even the first"
         return f"On {rows} {what} were tested: {none} passed. The {first} is kept."
     if all_at_once:
         best = f"{guarantee.passed:,} passed, and the best of these is kept."
         return f"On {rows} {n:,} {what} were tested: {best}"
-    shares = [f"rule {i + 1} at {percent(s)} of the level" for i, s in guarantee.starts.items()]
-    starts = f", from {' and from '.join(shares)}" if len(shares) > 1 else ""
-    out = f"On {rows} {what} were tested one after the other{starts}: "
-    many = f"all {n:,}" if guarantee.passed == n else f"{guarantee.passed:,} of {n:,}"
-    return f"{out}{many} passed, and the best of these is kept."
+    out = f"On {rows} {what} were tested one after the other"
+    if len(guarantee.starts) > 1:
+        first = [f"rule {i + 1} at {percent(s)} of the level" for i, s in guarantee.starts.items()]
+        out = f"{out}, beginning with {' and with '.join(first)}"
+    many = f"{guarantee.passed:,} passed before the first that did not"
+    if guarantee.passed == n:
+        many = f"all {n:,} passed"
+    elif len(guarantee.starts) > 1:
+        many = f"{guarantee.passed:,} of {n:,} passed"
+    return f"{out}: {many}, and the best of these is kept."
 
 
 def _test(found: Shown) -> str:
