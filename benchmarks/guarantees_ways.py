@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from setpoint import NotCertifiable, solve
 from setpoint.goals import Goal
-from setpoint.guarantees import Certification, certified
+from setpoint.guarantees import Certification, Unshown, certified
 from setpoint.inference import at_least
 from setpoint.inputs import CheckedData, GivenRows, classes_of
 from setpoint.program import link
@@ -58,7 +58,7 @@ def certified_by_path(asked: Asked, learnt: Rows, tested: Rows) -> Any:
             found = solve_exact(linked.at(first.marginals), first)
             how = Certification(Confidence(1 - LEVEL), lambda _: second)
             return certified(linked, found, how)[0].rule
-        except (InfeasibleError, NotCertifiable):
+        except (InfeasibleError, Unshown):
             return None
 
 

@@ -402,13 +402,16 @@ def _way(guarantee: Guarantee) -> str:
         best = f"{guarantee.passed:,} passed, and the best of these is kept."
         return f"On {rows} {n:,} {what} were tested: {best}"
     out = f"On {rows} {what} were tested one after the other"
-    if len(guarantee.starts) > 1:
-        first = [f"rule {i + 1} at {percent(s)} of the level" for i, s in guarantee.starts.items()]
-        out = f"{out}, beginning with {' and with '.join(first)}"
+    begun = [
+        f"rule {i + 1} at {shown_bound(round(share, 6), 'share')} of the level"
+        for i, share in guarantee.starts.items()
+    ]
+    if len(begun) > 1:
+        out = f"{out}, beginning with {' and with '.join(begun)}"
     many = f"{guarantee.passed:,} passed before the first that did not"
     if guarantee.passed == n:
         many = f"all {n:,} passed"
-    elif len(guarantee.starts) > 1:
+    elif len(begun) > 1:
         many = f"{guarantee.passed:,} of {n:,} passed"
     return f"{out}: {many}, and the best of these is kept."
 
