@@ -229,7 +229,7 @@ def certified(
             last = None if moved is None else moved.end(own)
             return last.kept if last is not None and last.passes else None
 
-        best = best_shown(tests, way.every, again if way.is_quick else None)
+        best = best_shown(tests, way.quoted(tests), again if way.is_quick else None)
         best = replace(best, out_of_reach=way.margin <= 0.0)
         raise Unshown(guarantee, linked.goal, best, end.rows)
     rule, confusion = end.kept.rule, end.kept.confusion
@@ -336,12 +336,12 @@ class EveryCutoff:
         rule = self.cuts.rule(choice)
         return Tried(self.cuts.evidence.confusion(rule), rule=rule)
 
-    @property
-    def every(self) -> list[Tried]:
+    def quoted(self, _tests: RuleTests) -> list[tuple[Tried, float]]:
         """Cut-offs at some shares of the scores, the same in every segment."""
         shares = np.linspace(0.0, 1.0, _PLACES)
         ends = [s.curve.n_cutoffs - 1 for s in self.cuts.segments]
-        return [self._tried([{round(share * end): 1.0} for end in ends]) for share in shares]
+        found = (self._tried([{round(share * end): 1.0} for end in ends]) for share in shares)
+        return [(one, 1.0 / _PLACES) for one in found]
 
     def rows_needed(self, tests: RuleTests, end: Ended) -> int | None:
         """So many rows at least, if new ones are like these; None: no number would do."""
@@ -446,10 +446,10 @@ class AlongPath:
         squares = self.plain.confusion + self.unchanged
         return float(self.both.margins(self._both(i), squares, 1.0 + self.times)[0])
 
-    @property
-    def every(self) -> list[Tried]:
-        """All rules of the path."""
-        return [self._tried(i) for i in range(len(self.path))]
+    def quoted(self, tests: RuleTests) -> list[tuple[Tried, float]]:
+        """All rules of the path: half of the level is for those where tests begin."""
+        n, starts = len(self.path), self.starts(tests)[1]
+        return [(self._tried(i), 0.5 * starts.get(i, 0.0) + 0.5 / n) for i in range(n)]
 
     def rows_needed(self, tests: RuleTests, end: Ended) -> int | None:
         """About so many rows, for the rule that promises most and what its margin is here."""

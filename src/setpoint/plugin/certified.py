@@ -246,7 +246,8 @@ def _as_they_are(
         assumptions=_SAFE,
     )
     if not passed and settings.on_uncertified == "raise":
-        raise refused(guarantees.Unshown(guarantee, goal, guarantees.best_shown(tests, counted)))
+        best = guarantees.best_shown(tests, [(one, 1.0 / n) for one in counted])
+        raise refused(guarantees.Unshown(guarantee, goal, best))
     model = candidates[kept]
     report = with_guarantee(report_on(linked, one.confusion), guarantee)
     if isinstance(model, classifiers.GoalClassifier):
