@@ -216,7 +216,7 @@ def main() -> int:
         for j, way in enumerate(WAYS):
             line(None, f"{way}: mean share of the oracle", reached[:, j].mean())
             line(None, f"{way}: refused", refused[j])
-    if args.only in "gap":
+    if args.only in f"gap, {GAP_ROWS:,}":
         cell = gap_cell(args.draws)
         show(cell, bar)
         two = cell.reached[1]

@@ -76,13 +76,12 @@ def starts_of(
 ) -> tuple[int, dict[int, float]]:
     """The rule of a path that promises most, and where tests begin, with which share of the level.
 
-    `tested` rows there are for each one that the path was learnt on.
-
     Examples
     --------
     >>> starts_of(np.array([6.0, 4.0, 2.0, 0.0]), np.array([0.1, 0.7, 0.8, 0.9]), 0.05, 1.0)
     (1, {0: 0.3, 1: 0.7})
     """
+    # The margins are of `tested` rows for each one learnt on, whose own error counts too.
     power = ndtr((margins - quantile(level)) / np.sqrt(1.0 + tested))
     gain = np.where(np.isfinite(values), values, 0.0)
     gain -= min(0.0, gain.min())

@@ -243,14 +243,12 @@ def fallback(
 ) -> list[tuple[float, bool]]:
     """At which share of the level each rule of a path is tested, and whether it passes.
 
-    What passes hands its level on, and a start has a share of its own: from one start on it is
-    a fixed sequence, which ends at the first failure. What has no level is not tested.
-
     Examples
     --------
     >>> fallback(lambda i, share: i in (0, 3), 5, {0: 0.3, 3: 0.7})
     [(0.3, True), (0.3, False), (0.0, False), (0.7, True), (0.7, False)]
     """
+    # What passes hands its level on; what has no level is not tested. One start: a fixed sequence.
     out, level = [], 0.0
     for i in range(n):
         level += starts.get(i, 0.0)

@@ -48,10 +48,7 @@ class BestBounds:
 def best_shown(
     tests: RuleTests, tried: Sequence[tuple[Tried, float]], again: Again | None = None
 ) -> BestBounds:
-    """The bounds nearest to those asked for that the rows show of one of some rules.
-
-    Each rule has a share of the level, and these sum to one.
-    """
+    """The bounds nearest to those asked for that the rows show of a rule, each at its share."""
     promised = [i for i, part in enumerate(tests.parts) if part is not None]
     each = [(one, share / max(len(promised), 1)) for one, share in tried]
     for one, share in sorted(each, key=lambda own: _missing(tests, promised, *own))[:_MOST_RULES]:
