@@ -10,8 +10,8 @@ from scipy import stats
 
 from setpoint import Goal
 from setpoint.counts import Confusion, Curve
-from setpoint.guarantees import MARGINS, Promise, RuleTests, fixed_sequence, holm, level_of_try
-from setpoint.guarantees.paths import _pairs_near, path_rules_of, smoothed
+from setpoint.guarantees import MARGINS, Promise, RuleTests, fallback, holm, level_of_try
+from setpoint.guarantees.paths import _pairs_near, path_rules_of, smoothed, starts_of
 from setpoint.guarantees.requirements import leaves
 from setpoint.inference.delta import slopes
 from setpoint.program import link
@@ -176,9 +176,80 @@ KINDS = ((0, 0), (0, 1))
 # ---------------------------------------------------------------------- of several tests
 def test_a_path_ends_at_its_first_failure_and_is_not_read_on():
     tests = iter([True, True, False, True])
-    assert fixed_sequence(tests) == 2
+    found = fallback(lambda i, share: next(tests), 4)
+    assert found == [(1.0, True), (1.0, True), (1.0, False), (0.0, False)]
     assert list(tests) == [True]
-    assert fixed_sequence([]) == 0
+    assert fallback(lambda i, share: True, 0) == []
+
+
+def level_by_definition(p, shares, i):
+    """Wiens: the own share, and the level of the rule before where that passed."""
+    if i < 0:
+        return 0.0
+    before = level_by_definition(p, shares, i - 1)
+    return shares[i] + (before if before > 0.0 and p[i - 1] <= before else 0.0)
+
+
+@over("seed", range(30))
+def test_levels_fall_back_by_their_definition(seed):
+    rng, asked = np.random.default_rng(seed), []
+    p, shares = rng.random(7) ** 2, rng.integers(0, 3, 7) / 10.0
+    wanted = [level_by_definition(p, shares, i) for i in range(7)]
+
+    def passes(i, share):
+        asked.append(i)
+        return bool(p[i] <= share)
+
+    found = fallback(passes, 7, dict(enumerate(shares.tolist())))
+    assert [share for share, _ in found] == pytest.approx(wanted)
+    assert [ok for _, ok in found] == [
+        bool(w > 0.0 and x <= w) for x, w in zip(p, wanted, strict=True)
+    ]
+    assert asked == [i for i, w in enumerate(wanted) if w > 0.0]  # nothing else is counted
+
+
+def broken_share(draws, correlation, seed):
+    """How often a bad rule passes: some are just bad and some good, whatever the order."""
+    rng, broken = np.random.default_rng(seed), 0
+    z = np.array([4.0, 0.0, 3.0, 0.0, 0.0, 2.5, 0.0, -0.5])
+    for _ in range(draws):
+        common, own = rng.standard_normal(), rng.standard_normal(len(z))
+        noise = np.sqrt(correlation) * common + np.sqrt(1.0 - correlation) * own
+        p = stats.norm.sf(z + noise) / 0.05
+        start = int(rng.integers(1, len(z)))  # chosen on other rows
+        found = fallback(lambda i, s, p=p: p[i] <= s, len(z), {0: 0.3, start: 0.7})
+        broken += any(ok for (_, ok), at in zip(found, z, strict=True) if at <= 0.0)
+    return broken / draws
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.95])
+@pytest.mark.parametrize("draws", [400, pytest.param(20_000, marks=pytest.mark.long)])
+def test_two_starts_break_no_more_often_than_one(draws, correlation):
+    bar = 0.05 + 2.33 * np.sqrt(0.05 * 0.95 / draws)
+    assert 0.01 <= broken_share(draws, correlation, seed=3) <= bar
+
+
+@over("margins, values, starts", [
+    # Safe rules are worth nothing: the one worth half of the best, and a third of the level before.
+    ([9.0, 6.0, 4.5, 4.0, 1.0], [0.02, 0.05, 0.5, 0.9, 0.95], (3, {0: 0.3, 2: 0.7})),
+    # The safest is worth half: a tenth of the level to the first that is worth .95 of the best.
+    ([9.0, 5.0, 4.0, 1.0], [0.6, 0.8, 0.9, 1.0], (2, {0: 0.9, 2: 0.1})),
+    ([9.0, 1.0], [0.95, 1.0], (0, {0: 1.0})),
+    # Of costs the worst is worth nothing.
+    ([9.0, 4.5, 4.0], [-0.9, -0.5, -0.1], (2, {0: 0.3, 1: 0.7})),
+    ([9.0], [-np.inf], (0, {0: 1.0})),
+    ([9.0, 8.0], [-np.inf, 0.5], (1, {0: 0.3, 1: 0.7})),
+])  # fmt: skip
+def test_starts_by_hand(margins, values, starts):
+    assert starts_of(np.array(margins), np.array(values), 0.05, 1.0) == starts
+
+
+def test_power_counts_the_error_of_the_rows_that_learnt():
+    margins, values = np.array([3.0, 2.0]), np.array([0.5, 0.8])
+    for tested in (0.1, 0.4, 2.0):
+        power = stats.norm.cdf((margins - stats.norm.isf(0.05)) / np.sqrt(1.0 + tested))
+        target, _ = starts_of(margins, values, 0.05, tested)
+        assert target == int(np.argmax(values * power))
 
 
 @over("seed", range(20))

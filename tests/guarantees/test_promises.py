@@ -20,6 +20,7 @@ from setpoint import (
     certify,
     solve,
 )
+from setpoint.report import GoalReport
 from setpoint.rules import Band, Threshold
 from thinning import over
 
@@ -185,13 +186,33 @@ def test_bands_are_certified_by_a_path_of_bands():
         assert g.constraints[0].p_value <= 0.05
         assert 1 < g.passed < g.tried
         assert g.reached >= g.without - 0.01
-        assert [m for m, _ in g.path] == sorted((m for m, _ in g.path), reverse=True)
+        margins = [rung.margin for rung in g.path]
+        assert margins == sorted(margins, reverse=True)
     sex, fair = rng.choice(["f", "m"], 4_000), " and deferral_rate.difference(sex) <= 0.1"
     for decide_on in ("auto", None):
         how = {"sensitive_features": {"sex": sex}, "decide_on": decide_on}
         rule, g = promised(SURE.format(0.94) + fair, scores, y, **how)
         assert [c.kind for c in g.constraints] == ["binomial", "melding"]
         assert rule.needs_segments == (decide_on == "auto")
+
+
+def test_a_path_goes_on_from_its_second_start_where_a_safe_rule_fails():
+    rng = np.random.default_rng(4)
+    group, y = rng.integers(0, 2, 3_000), (rng.random(3_000) < 0.25).astype(int)
+    scores = rng.normal(y * np.where(group == 1, 1.1, 1.6), 1.0)
+    goal = "maximize recall subject to precision >= 0.4 and recall.difference(group) <= 0.1"
+    report = solve(goal, scores, y, sensitive_features={"group": group}, confidence=0.95).report
+    g, (first, second) = report.guarantee, report.guarantee.starts.items()
+    assert (first, second[1]) == ((0, 0.3), 0.7)
+    tested = [rung.passed for rung in g.path if rung.share > 0.0]
+    assert (len(tested), sum(tested)) == (g.tried, g.passed)
+    before, after = g.path[: second[0]], g.path[second[0] :]
+    assert not before[-1].passed
+    assert max(rung.objective for rung in before if rung.passed) < 0.3
+    assert any(rung.passed for rung in after)
+    assert g.reached > 0.8  # not .1, where the first start ends
+    assert max(shown.p_value for shown in g.constraints) <= 0.05 * 0.7
+    assert GoalReport.from_json(report.to_json()).guarantee == g
 
 
 def test_classifiers_and_lists_that_defer_are_certified():
@@ -351,7 +372,7 @@ def test_columns_below_0_count_on_either_side():
     assert shown.kind == "gaffke"
     assert 5 <= shown.limit < shown.value < 10
     assert g.passed > 5  # a path from safe to bold
-    assert 4.0 < g.path[0][0] < 9.0
+    assert 4.0 < g.path[0].margin < 9.0
 
 
 APART = "maximize recall s.t. recall.weighted(amount) - precision.weighted(amount) >= 0"

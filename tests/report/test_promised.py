@@ -6,7 +6,7 @@ from dataclasses import replace
 from report.page_reading import advice, checked, page_text, read_part, said, words_of
 from report.pages import COUNTS
 from setpoint import Goal, NotCertifiable
-from setpoint.guarantees import BestBounds, Guarantee, Shown, Unshown
+from setpoint.guarantees import BestBounds, Guarantee, Rung, Shown, Unshown
 from setpoint.report import (
     Entry,
     GoalReport,
@@ -191,14 +191,32 @@ def test_how_it_was_tried(more, words):
 
 
 def test_rules_that_were_not_tested_and_bounds_that_hold_on_any_rows():
-    path = (*[(0.1, 0.7)] * 20, (0.1, 0.8), (-0.1, 0.99), (0.2, 0.85))
+    tested = [Rung(0.1, 0.7, 1.0, i < 19) for i in range(20)]
+    others = [Rung(m, v, 0.0, False) for m, v in ((0.1, 0.8), (-0.1, 0.99), (0.2, 0.85))]
+    path = (*tested, *others)
     (line,) = box(promised(path=path)).blocks[0].lines
     assert line.endswith(
-        "The tests ended at rule 20 of 23, the first that failed. Of those not tested 2 kept the "
-        "bounds where the path was learnt, and recall reached 85.0 % there."
+        "Of the 23 rules of the path 20 were tested and 19 passed. Of the others 3 kept the bounds "
+        "where the path was learnt, and recall reached 85.0 % there."
     )
-    for more in ({"reached": 0.8}, {"passed": 20}, {"path": path[:20]}):
-        assert "not tested" not in box(promised(**{"path": path} | more)).blocks[0].lines[0]
+    (line,) = box(promised(path=path, rows_needed=2_300)).blocks[0].lines
+    assert line.endswith("85.0 % there. About 2,300 rows that certify would do.")
+    whole = tuple(replace(rung, passed=True) for rung in path)
+    for more in ({"reached": 0.8}, {"path": path[:20]}, {"path": whole}):
+        assert "rules of the path" not in box(promised(**{"path": path} | more)).blocks[0].lines[0]
+
+
+def test_two_starts_are_named_with_their_shares():
+    shares = ((0.3, True), (0.3, False), (0.7, True), (0.7, True), (0.7, False))
+    path = tuple(Rung(4.0 - i, 0.5 + 0.1 * i, *own) for i, own in enumerate(shares))
+    _, tried, *_ = explained(promised(path=path, tried=5, passed=3))
+    assert tried.endswith(
+        "were tested one after the other, beginning with rule 1 at 30 % of the level and with rule "
+        "3 at 70 % of the level: 3 of 5 passed, and the best of these is kept."
+    )
+
+
+def test_of_bounds_that_hold_on_any_rows_the_test_says_so():
     sure = one_test("predicted_rate <= 1", kind="trivial")
     assert explained(promised(tests=(sure,)))[-1] == "predicted_rate <= 1 holds on any rows."
 

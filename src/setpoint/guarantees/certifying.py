@@ -26,16 +26,18 @@ from setpoint.guarantees.paths import (
     certified_windows,
     monotone_constraints,
     path_rules_of,
+    starts_of,
 )
 from setpoint.guarantees.promise import (
     Guarantee,
     Promise,
     RuleTests,
+    Rung,
     State,
     Tried,
     capped,
     decided_on,
-    fixed_sequence,
+    fallback,
     with_units,
 )
 from setpoint.guarantees.refusal import Unshown, best_shown, by_label, tests_on
@@ -220,7 +222,7 @@ def certified(
         state if end.passes else "not certified",
         tests.promise.confidence,
         way.method,
-        tests.shown(end.kept),
+        tests.shown(end.kept, end.share),
         rows.n_rows,
         end.tried,
         end.passed,
@@ -229,8 +231,8 @@ def certified(
         without=_known(tests.value(way.unchanged)),
         reached=_known(value),
         assumptions=" ".join(filter(None, (_REFITTED if approximate else _SAFE, how.note))),
-        rows_needed=None if end.passes else way.rows_needed(tests, end),
-        path=way.picture,
+        rows_needed=way.rows_needed(tests, end),
+        path=end.path,
         groups=tests.promise.groups,
     )
     guarantee = with_units(guarantee, tests, end.kept, by_label(given))
@@ -242,7 +244,7 @@ def certified(
             last = None if moved is None else moved.end(own)
             return last.kept if last is not None and last.passes else None
 
-        best = best_shown(tests, way.every, again if way.is_quick else None)
+        best = best_shown(tests, way.quoted(tests), again if way.is_quick else None)
         best = replace(best, out_of_reach=way.margin <= 0.0)
         raise Unshown(guarantee, linked.goal, best, end.rows)
     rule, confusion = end.kept.rule, end.kept.confusion
@@ -273,6 +275,8 @@ class Ended(NamedTuple):
     tried: int
     passed: int
     why: str
+    share: float = 1.0  # of the level
+    path: tuple[Rung, ...] = ()
 
 
 # ---------------------------------------------------------------------- every cut-off
@@ -290,7 +294,6 @@ class EveryCutoff:
     tests: RuleTests
     next_rows: int | None
     method = "every cut-off"
-    picture = ()
     is_quick = True
     margin = INF
 
@@ -351,17 +354,17 @@ class EveryCutoff:
         rule = self.cuts.rule(choice)
         return Tried(decided_on(self.cuts.evidence, rule, self.tests), rule=rule)
 
-    @property
-    def every(self) -> list[Tried]:
+    def quoted(self, _tests: RuleTests) -> list[tuple[Tried, float]]:
         """Cut-offs at some shares of the scores, the same in every segment."""
         shares = np.linspace(0.0, 1.0, _PLACES)
         ends = [s.curve.n_cutoffs - 1 for s in self.cuts.segments]
-        return [self._tried([{round(share * end): 1.0} for end in ends]) for share in shares]
+        found = (self._tried([{round(share * end): 1.0} for end in ends]) for share in shares)
+        return [(one, 1.0 / _PLACES) for one in found]
 
     def rows_needed(self, tests: RuleTests, end: Ended) -> int | None:
         """So many rows at least, if new ones are like these; None: no number would do."""
         shares = len({(side.segment, side.rises) for side in self.sides})
-        if shares > len({side.segment for side in self.sides}):
+        if end.passes or shares > len({side.segment for side in self.sides}):
             return None  # of two sides it is the room between them that lacks
         times = 1.0
         for side in self.sides:
@@ -421,23 +424,30 @@ class AlongPath:
         scores = [blake2b(s.tobytes(), digest_size=16).digest() for s in held]
         return b"".join([*(c.counts.tobytes() for c in self.path), *scores])
 
-    @property
-    def picture(self) -> tuple[tuple[float, float], ...]:
-        """Margins and objectives where the path was learnt."""
-        counts = np.stack([c.counts for c in self.path], axis=1)
-        values = self.learnt.program.value(self.learnt.rates(counts))
-        return tuple((_short(c.margin), _short(v)) for c, v in zip(self.path, values, strict=True))
+    def starts(self, tests: RuleTests) -> tuple[int, dict[int, float]]:
+        """The rule that promises most, and where tests begin: by the rows learnt on alone."""
+        margins, scores = np.array([(c.margin, c.score) for c in self.path]).T
+        return starts_of(margins, scores, tests.strictest, 1.0 / float(self.times.mean()))
 
     def end(self, tests: RuleTests) -> Ended:
-        """The best rule of the path before the first that fails its test."""
-        passed = fixed_sequence(map(tests.passes, map(self._tried, range(len(self.path)))))
-        n, scores = len(self.path), [self.both.scores(self._both(i))[0] for i in range(passed)]
-        kept = max(range(passed), key=scores.__getitem__, default=0)
+        """The best rule of the path that passes its test."""
+        n, starts = len(self.path), self.starts(tests)[1]
+        found = fallback(lambda i, share: tests.passes(self._tried(i), share), n, starts)
+        values = self.learnt.program.value(
+            self.learnt.rates(np.stack([c.counts for c in self.path], axis=1))
+        )
+        path = tuple(
+            Rung(_short(c.margin), _short(value), *own)
+            for c, value, own in zip(self.path, values, found, strict=True)
+        )
+        scores = {i: self.both.scores(self._both(i))[0] for i in range(n) if path[i].passed}
+        kept = max(scores, key=scores.__getitem__, default=0)
         why = f"the best that passes of a path of {n} rules"
-        if not passed:
-            why = f"the safest of a path of {n} rules, of which not even this one passes"
-        one, found, tried = self._tried(kept), self.path[kept].found, min(passed + 1, n)
-        return Ended(one, found, self._scored(found), passed > 0, tried, passed, why)
+        if not scores:
+            why = f"the safest of a path of {n} rules, of which none that is tested passes"
+        one, model, tried = self._tried(kept), self.path[kept].found, sum(s > 0.0 for s, _ in found)
+        rows, passed, share = self._scored(model), len(scores), path[kept].share
+        return Ended(one, model, rows, passed > 0, tried, passed, why, share, path)
 
     @cached_property
     def unchanged(self) -> Confusion:
@@ -446,26 +456,31 @@ class AlongPath:
 
     @cached_property
     def margin(self) -> float:
-        """Of the safest rule on all rows that are known; where that is none, the largest."""
-        if self.learnt.is_measured:
-            return self.path[0].margin
-        counts = np.concatenate([self._both(i) for i in range(len(self.path))], axis=1)
-        squares = self.plain.confusion + self.unchanged
-        margins = self.both.margins(counts, squares, 1.0 + self.times)
-        return float(margins[0] if margins[0] > 0.0 else margins.max())
+        """The largest of a rule on all rows that are known."""
+        return max(map(self._margin, range(len(self.path))))
 
-    @property
-    def every(self) -> list[Tried]:
-        """All rules of the path."""
-        return [self._tried(i) for i in range(len(self.path))]
+    def _margin(self, i: int) -> float:
+        if self.learnt.is_measured:
+            return self.path[i].margin
+        squares = self.plain.confusion + self.unchanged
+        return float(self.both.margins(self._both(i), squares, 1.0 + self.times)[0])
+
+    def quoted(self, tests: RuleTests) -> list[tuple[Tried, float]]:
+        """All rules of the path: half of the level is for those where tests begin."""
+        n, starts = len(self.path), self.starts(tests)[1]
+        return [(self._tried(i), 0.5 * starts.get(i, 0.0) + 0.5 / n) for i in range(n)]
 
     def rows_needed(self, tests: RuleTests, end: Ended) -> int | None:
-        """About so many rows, for a rule with this margin on as many as there are."""
-        margin, n_rows = self.margin, end.rows.n_rows
-        strictest = min(level for level in tests.promise.levels if level is not None)
-        ask = quantile(strictest) + quantile(1.0 - _POWER)
+        """About so many rows, for the rule that promises most and what its margin is here."""
+        target, _ = self.starts(tests)
+        if end.path[target].passed:
+            return None
+        margin, n_rows = self._margin(target), end.rows.n_rows
+        if margin <= 0.0 and not end.passes:
+            margin = self.margin
+        ask = quantile(tests.strictest) + quantile(1.0 - _POWER)
         if margin > ask:  # the test says otherwise
-            margin = quantile(min(strictest * tests.ratio(end.kept), 0.999))
+            margin = quantile(min(tests.strictest * tests.ratio(self._tried(target)), 0.999))
         if not 0.0 < margin < INF:
             return None
         needed = max(n_rows * (ask / margin) ** 2, n_rows + 1.0)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
+from scipy.special import ndtr
 from sklearn.isotonic import isotonic_regression
 
 from setpoint.array_types import Floats
@@ -17,7 +18,7 @@ from setpoint.counts import Counted, Curve
 from setpoint.errors import InputError
 from setpoint.guarantees.promise import RuleTests, Tried, decided_on
 from setpoint.guarantees.requirements import Requirement, leaves, needs_one_of_several
-from setpoint.inference import CountedRates, Trials, rounded
+from setpoint.inference import CountedRates, Trials, quantile, rounded
 from setpoint.rules import Band, Rule, Threshold
 from setpoint.search import CutoffSet, Segment
 
@@ -70,6 +71,27 @@ def path_rules_of(margins: Floats, values: Floats) -> NDArray[np.int64]:
     count = np.unique(np.concatenate([[np.searchsorted(ranked, ranked[0], side="right")], count]))
     at = first[count[count > 0] - 1]
     return np.asarray(order[np.unique(at)])
+
+
+def starts_of(
+    margins: Floats, values: Floats, level: float, tested: float
+) -> tuple[int, dict[int, float]]:
+    """The rule of a path that promises most, and where tests begin, with which share of the level.
+
+    Examples
+    --------
+    >>> starts_of(np.array([6.0, 4.0, 2.0, 0.0]), np.array([0.1, 0.7, 0.8, 0.9]), 0.05, 1.0)
+    (1, {0: 0.3, 1: 0.7})
+    """
+    # The margins are of `tested` rows for each one learnt on, whose own error counts too.
+    power = ndtr((margins - quantile(level)) / np.sqrt(1.0 + tested))
+    gain = np.where(np.isfinite(values), values, 0.0)
+    gain -= min(0.0, gain.min())
+    target = int(np.argmax(gain * power))
+    half, most = (int(np.argmax(gain >= part * gain[target])) for part in (0.5, 0.95))
+    if half:
+        return target, {0: 0.3, half: 0.7}
+    return target, {0: 0.9, most: 0.1} if most else {0: 1.0}
 
 
 # --- Paths over cut-offs: the best rule with each margin ------------------------------------------

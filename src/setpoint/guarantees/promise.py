@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -76,6 +76,16 @@ class Shown:
 
 
 @dataclass(frozen=True)
+class Rung:
+    """A rule of a path where it was learnt, and its test: the share of the level; 0: not tested."""
+
+    margin: float
+    objective: float
+    share: float
+    passed: bool
+
+
+@dataclass(frozen=True)
 class Guarantee:
     """What is promised of a rule on new rows.
 
@@ -110,12 +120,13 @@ class Guarantee:
     assumptions : str
         In words.
     rows_needed : int or None
-        Where nothing is certified: with about so many rows that certify the safest rule would
-        pass, if new ones are like these; None: it is not known.
-    path : tuple of (margin, objective)
-        The rules of a path in the order of the tests, as they look on the rows that the path was
+        With about so many rows that certify the rule that promised most would pass, where it
+        did not, if new ones are like these; None: it is not known.
+    path : tuple of Rung
+        The rules of a path from safe to bold, as they look on the rows that the path was
         learnt on: how many standard errors of the rows tested each lies within its bounds, and
-        the objective. The first `passed` of them passed.
+        the objective. Then the share of the level that it was tested at, 0 where it was not
+        tested, and whether it passed.
     groups : tuple of (columns, values)
         The groups that the constraints promised are over; of others nothing is promised.
     binding : str
@@ -150,7 +161,7 @@ class Guarantee:
     reached: float | None = None
     assumptions: str = ""
     rows_needed: int | None = None
-    path: tuple[tuple[float, float], ...] = ()
+    path: tuple[Rung, ...] = ()
     binding: str = ""
     groups: Groups = field(default=(), metadata={"optional": True})
     units: int = field(default=0, metadata={"optional": True})
@@ -167,6 +178,13 @@ class Guarantee:
     def is_exact(self) -> bool:
         """Whether every p-value is proved, and not only measured to be right."""
         return all(c.is_exact for c in self.constraints)
+
+    @property
+    def starts(self) -> dict[int, float]:
+        """The rules of a path where tests began, and the share of the level that each had."""
+        kept = [0.0, *(rung.share * rung.passed for rung in self.path)]
+        own = {i: rung.share - kept[i] for i, rung in enumerate(self.path)}
+        return {i: share for i, share in own.items() if share > 0.0}
 
 
 # --- Margins: how many standard errors a rule lies on the good side of what -----------------------
@@ -244,20 +262,28 @@ def slack_and_error(
 # --- Which of several tests count -----------------------------------------------------------------
 
 
-def fixed_sequence(passed: Iterable[bool]) -> int:
-    """How many rules of a path are certified: those before the first that fails its test.
+FIRST: Mapping[int, float] = {0: 1.0}
+"""One start, at the first rule."""
+
+
+def fallback(
+    passes: Callable[[int, float], bool], n: int, starts: Mapping[int, float] = FIRST
+) -> list[tuple[float, bool]]:
+    """At which share of the level each rule of a path is tested, and whether it passes.
 
     Examples
     --------
-    >>> fixed_sequence([True, True, False, True])
-    2
+    >>> fallback(lambda i, share: i in (0, 3), 5, {0: 0.3, 3: 0.7})
+    [(0.3, True), (0.3, False), (0.0, False), (0.7, True), (0.7, False)]
     """
-    n = 0
-    for one in passed:
-        if not one:
-            return n
-        n += 1
-    return n
+    # What passes hands its level on; what has no level is not tested. One start: a fixed sequence.
+    out, level = [], 0.0
+    for i in range(n):
+        level += starts.get(i, 0.0)
+        passed = level > 0.0 and passes(i, level)
+        out.append((level, passed))
+        level *= passed
+    return out
 
 
 def holm(ratios: Floats) -> NDArray[np.bool_]:
@@ -270,9 +296,8 @@ def holm(ratios: Floats) -> NDArray[np.bool_]:
     """
     order = np.argsort(ratios, kind="stable")
     left = np.arange(len(ratios), 0, -1)
-    n = fixed_sequence((ratios[order] * left <= 1.0).tolist())
     out = np.zeros(len(ratios), bool)
-    out[order[:n]] = True
+    out[order] = np.logical_and.accumulate(ratios[order] * left <= 1.0)
     return out
 
 
@@ -501,10 +526,15 @@ class RuleTests:
         return self.program.score_at(self.program.rates_of(confusion.counts))
 
     # ------------------------------------------------------------------ on the rows tested
-    def passes(self, one: Tried) -> bool:
-        """Whether a rule passes the tests of all constraints that are promised."""
-        tests = self.p_values(one)
-        return all(bool(tests.of(part, level).p <= level) for _, part, _, level in self.promised)
+    def passes(self, one: Tried, share: float = 1.0) -> bool:
+        """Whether a rule passes all its tests, each at this share of its level."""
+        tests, own = self.p_values(one), [(x, share * level) for _, x, _, level in self.promised]
+        return all(bool(tests.of(part, level).p <= level) for part, level in own)
+
+    @property
+    def strictest(self) -> float:
+        """The smallest level of a promised constraint."""
+        return min(level for *_, level in self.promised)
 
     @property
     def is_measured(self) -> bool:
@@ -529,16 +559,16 @@ class RuleTests:
                         "each of them, as .min() and .max() of groups do"
                     )
 
-    def ratio(self, one: Tried, among: int = 1) -> float:
+    def ratio(self, one: Tried, share: float = 1.0) -> float:
         """The largest p-value over its level; a rule passes alone where that is 1 at most."""
         tests = self.p_values(one)
-        return max(tests.of(part, level / among).p / level for _, part, _, level in self.promised)
+        return max(tests.of(part, share * level).p / level for _, part, _, level in self.promised)
 
-    def shown(self, one: Tried, among: int = 1) -> tuple[Shown, ...]:
-        """What the test of each promised constraint finds for a rule, with limits."""
+    def shown(self, one: Tried, share: float = 1.0) -> tuple[Shown, ...]:
+        """What the tests at a share of each level find for a rule, with limits."""
         tests, out = self.p_values(one), []
         for c, part, confidence, level in self.promised:
-            own = level / among
+            own = share * level
             p, kind = tests.of(part, own)
             # The bound may be measured, and the constraint one on a difference.
             plain = c.side == c.written.lhs

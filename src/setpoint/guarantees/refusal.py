@@ -45,12 +45,14 @@ class BestBounds:
     out_of_reach: bool = False
 
 
-def best_shown(tests: RuleTests, tried: Sequence[Tried], again: Again | None = None) -> BestBounds:
-    """The bounds nearest to those asked for that the rows show of one of some rules."""
+def best_shown(
+    tests: RuleTests, tried: Sequence[tuple[Tried, float]], again: Again | None = None
+) -> BestBounds:
+    """The bounds nearest to those asked for that the rows show of a rule, each at its share."""
     promised = [i for i, part in enumerate(tests.parts) if part is not None]
-    among = max(len(tried) * len(promised), 1)
-    for one in sorted(tried, key=lambda one: _missing(tests, one, promised, among))[:_MOST_RULES]:
-        shown = tests.shown(one, among)
+    each = [(one, share / max(len(promised), 1)) for one, share in tried]
+    for one, share in sorted(each, key=lambda own: _missing(tests, promised, *own))[:_MOST_RULES]:
+        shown = tests.shown(one, share)
         missed = [(i, s) for i, s in zip(promised, shown, strict=True) if not s.passed]
         moved = [m for m in (_Moved.of(tests, i, s) for i, s in missed) if m is not None]
         if not moved or len(moved) < len(missed):
@@ -69,14 +71,14 @@ def best_shown(tests: RuleTests, tried: Sequence[Tried], again: Again | None = N
 
 
 def _missing(
-    tests: RuleTests, one: Tried, promised: Sequence[int], among: int
+    tests: RuleTests, promised: Sequence[int], one: Tried, share: float
 ) -> tuple[int, float, float]:
     """How many bounds a rule is not shown to keep, and by which share of them, about."""
     counted, missing = tests.counted(one.confusion), []
     for i in promised:
         level, c = tests.promise.levels[i], tests.program.constraints[i]
         assert level is not None
-        ends = interval_of(c.function, counted, 1.0 - 2.0 * level / among)
+        ends = interval_of(c.function, counted, 1.0 - 2.0 * level * share)
         short = c.level - ends.low if c.sign > 0 else ends.high - c.level
         missing.append(max(short, 0.0) / (abs(c.level) or 1.0))
     return sum(m > 0.0 for m in missing), sum(missing), -tests.score(one.confusion)

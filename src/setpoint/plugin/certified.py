@@ -238,9 +238,10 @@ def _as_they_are(
     attempt = max(guarantees.number_of_try(first, key, path), settings.attempt)
     tests, n = tests.at_attempt(attempt), len(candidates)
     if ordered:
-        passed = list(range(guarantees.fixed_sequence(map(tests.passes, counted))))
+        found = guarantees.fallback(lambda i, share: tests.passes(counted[i], share), n)
+        passed = [i for i, (_, ok) in enumerate(found) if ok]
     else:
-        ratios = np.array([tests.ratio(one, n) for one in counted])
+        ratios = np.array([tests.ratio(one, 1.0 / n) for one in counted])
         passed = np.flatnonzero(guarantees.holm(ratios)).tolist()
     kept = max(passed, key=lambda i: tests.score(counted[i].confusion), default=0)
     one = counted[kept]
@@ -258,7 +259,8 @@ def _as_they_are(
     )
     guarantee = guarantees.with_units(guarantee, tests, one, inputs.rows)
     if not passed and settings.on_uncertified == "raise":
-        raise refused(guarantees.Unshown(guarantee, goal, guarantees.best_shown(tests, counted)))
+        best = guarantees.best_shown(tests, [(one, 1.0 / n) for one in counted])
+        raise refused(guarantees.Unshown(guarantee, goal, best))
     model = candidates[kept]
     report = with_guarantee(report_on(linked, one.confusion), guarantee)
     if isinstance(model, classifiers.GoalClassifier):

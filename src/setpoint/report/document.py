@@ -506,18 +506,18 @@ def _printable(row: GroupRow) -> GroupRow:
 def path_pictures(facts: Facts) -> Iterator[Picture]:
     """The path of rules that were tested, where there was one."""
     guarantee = facts.guarantee
-    if guarantee is None or sum(math.isfinite(value) for _, value in guarantee.path) < 3:
+    if guarantee is None or sum(math.isfinite(r.objective) for r in guarantee.path) < 3:
         return
     from setpoint.report.displays import plot_rule_path
 
-    path, passed = guarantee.path, guarantee.passed
+    path = guarantee.path
     yield Picture(
         "From safe to bold",
-        lambda ax: plot_rule_path(path, passed, facts.objective.text, ax=ax),
-        f"{len(path)} rules by margin and objective; the first {passed} passed the test.",
+        lambda ax: plot_rule_path(path, facts.objective.text, ax=ax),
+        f"{len(path)} rules by margin and objective; {guarantee.passed} passed the test.",
         "Each mark is a rule, as it looked where the path was learnt. To the left it lies further "
         "within its bounds, in standard errors of the rows that certify. They were tested from the "
-        "left up to the first that did not pass.",
+        "left, and from a second start, each time up to the first that did not pass.",
         detail=True,
     )
 

@@ -331,23 +331,25 @@ def _cost(facts: Facts, guarantee: Guarantee) -> str:
 
 
 def _untested(facts: Facts, guarantee: Guarantee) -> str:
-    """What rules after the first that failed would have reached, as they looked beforehand."""
-    rest = [v for z, v in guarantee.path[guarantee.tried :] if z > 0.0 and math.isfinite(v)]
-    if guarantee.state == "not certified" or guarantee.passed == guarantee.tried or not rest:
+    """What rules that did not pass would have reached, as they looked beforehand."""
+    rest = [r.objective for r in guarantee.path if not r.passed and r.margin > 0.0]
+    rest = [value for value in rest if math.isfinite(value)]
+    if guarantee.state == "not certified" or not rest:
         return ""
     best = max(rest) if facts.parsed_goal.sense == "maximize" else min(rest)
     now = guarantee.reached
     if now is None or abs(best - now) < _WORTH * abs(now):
         return ""
-    return (
-        f"The tests ended at rule {guarantee.tried} of {len(guarantee.path)}, the first that "
-        f"failed. Of those not tested {len(rest)} kept the bounds where the path was learnt, and "
-        f"{facts.aim.words} reached {facts.aim.said(best)} there."
+    text = (
+        f"Of the {len(guarantee.path)} rules of the path {guarantee.tried} were tested and "
+        f"{guarantee.passed} passed. Of the others {len(rest)} kept the bounds where the path was "
+        f"learnt, and {facts.aim.words} reached {facts.aim.said(best)} there."
     )
+    return f"{text} {more_rows(guarantee)}" if guarantee.helped_by_rows else text
 
 
 def more_rows(guarantee: Guarantee) -> str:
-    """How many rows would certify the safest rule, if any do; "" where that is not known."""
+    """How many rows would certify the rule that promised most; "" where that is not known."""
     if guarantee.rows_needed is None:
         return ""
     if not guarantee.helped_by_rows:
@@ -416,18 +418,24 @@ def _way(guarantee: Guarantee) -> str:
     all_at_once = guarantee.method in ("every cut-off", "rules in no order")
     if guarantee.passed == 0:
         first = "first" if "list" in guarantee.method or "order" in guarantee.method else "safest"
-        none = "none" if all_at_once else "not even the first"
+        none = "none" if all_at_once or len(guarantee.starts) > 1 else "not even the first"
         return f"On {rows} {what} were tested: {none} passed. The {first} is kept."
     if all_at_once:
         best = f"{guarantee.passed:,} passed, and the best of these is kept."
         return f"On {rows} {n:,} {what} were tested: {best}"
-    out = f"On {rows} {what} were tested one after the other: "
+    out = f"On {rows} {what} were tested one after the other"
+    begun = [
+        f"rule {i + 1} at {shown_bound(round(share, 6), 'share')} of the level"
+        for i, share in guarantee.starts.items()
+    ]
+    if len(begun) > 1:
+        out = f"{out}, beginning with {' and with '.join(begun)}"
+    many = f"{guarantee.passed:,} passed before the first that did not"
     if guarantee.passed == n:
-        return f"{out}all {n:,} passed, and the best of these is kept."
-    return (
-        f"{out}{guarantee.passed:,} passed before the first that did not, and the best of these "
-        "is kept."
-    )
+        many = f"all {n:,} passed"
+    elif len(begun) > 1:
+        many = f"{guarantee.passed:,} of {n:,} passed"
+    return f"{out}: {many}, and the best of these is kept."
 
 
 def _test(found: Shown) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.goals import Expression, Goal, as_goal
+from setpoint.guarantees import Rung
 from setpoint.parameters import SATISFIED
 from setpoint.report.displays import style
 from setpoint.report.displays.style import Display, Panel, Scale, scale_of
@@ -152,9 +153,7 @@ _STRAIGHT = 6.0
 _TICKS = (60.0, 20.0, 6.0, 3.0, 1.0, 0.0, -1.0, -3.0, -20.0, -60.0)
 
 
-def plot_rule_path(
-    path: Sequence[tuple[float, float]], passed: int, objective: str, *, ax: style.Canvas = None
-) -> Display:
+def plot_rule_path(path: Sequence[Rung], objective: str, *, ax: style.Canvas = None) -> Display:
     """What caution costs: the objective of each rule of a path over its margin.
 
     Examples
@@ -162,24 +161,25 @@ def plot_rule_path(
     >>> import matplotlib
     >>> matplotlib.use("agg")
     >>> from matplotlib import pyplot as plt
-    >>> path = [(6.0, 0.5), (3.0, 0.6), (1.0, 0.7), (0.0, 0.75)]
-    >>> display = plot_rule_path(path, 2, "recall")
+    >>> from setpoint.guarantees import Rung
+    >>> path = [Rung(6, 0.5, 0.3, True), Rung(3, 0.6, 1.0, False), Rung(1, 0.7, 0.0, False)]
+    >>> display = plot_rule_path(path, "recall")
     >>> [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    ['passed', 'did not pass', 'not tested any more']
+    ['passed', 'did not pass', 'not tested']
     >>> plt.close("all")
     """
     (panel,) = style.panels(ax, (6.4, 4.0))
-    largest = max((m for m, _ in path if math.isfinite(m)), default=_STRAIGHT)
-    known = [(_place(min(m, largest)), v) for m, v in path if math.isfinite(v)]
-    n = sum(math.isfinite(v) for _, v in path[:passed])
-    x, y = np.array(known).T
+    path = [rung for rung in path if math.isfinite(rung.objective)]
+    largest = max((r.margin for r in path if math.isfinite(r.margin)), default=_STRAIGHT)
+    known = [(_place(min(r.margin, largest)), r.objective, r.share, r.passed) for r in path]
+    x, y, share, passed = np.array(known).T
     panel.ax.plot(x, y, color=style.GRID, linewidth=style.THIN, zorder=1)
     for label, part, ink, marker in (
-        ("passed", slice(0, n), style.BLUE, "o"),
-        ("did not pass", slice(n, n + 1), style.ORANGE, "X"),
-        ("not tested any more", slice(n + 1, None), style.MUTED, "o"),
+        ("passed", passed == 1.0, style.BLUE, "o"),
+        ("did not pass", (passed == 0.0) & (share > 0.0), style.ORANGE, "X"),
+        ("not tested", share == 0.0, style.MUTED, "o"),
     ):
-        if len(x[part]):
+        if part.any():
             filled = "none" if ink == style.MUTED else ink
             look: Any = {"color": ink, "markerfacecolor": filled, "markersize": 5, "zorder": 2}
             panel.ax.plot(x[part], y[part], marker, label=label, **look)
