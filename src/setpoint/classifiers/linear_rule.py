@@ -318,7 +318,8 @@ def split_scored(
     blocks: Codes | None = None,
 ) -> tuple[Evidence, Certification, CheckedTable | None]:
     """The rows that rules are found on, and the certification on the others."""
-    tests = guarantees.tests_on(guarantees.Promise.of(linked, confidence), evidence)
+    promise = guarantees.Promise.of(linked, confidence)
+    tests = guarantees.tests_on(promise, evidence)
     guarantees.check_enough(tests, evidence.rows, confidence)
     if whole and guarantees.monotone_constraints(evidence, tests):
         return (
@@ -332,7 +333,7 @@ def split_scored(
     whose = (evidence.scores, evidence.rows.true)
     seeds = [crc32(np.ascontiguousarray(part).tobytes()) for part in whose]
     rng = np.random.default_rng([_SCORED_KEY, *seeds])
-    chosen = split_kinds(evidence.rows.kind, blocks, share, rng)
+    chosen = split_kinds(evidence.rows.kind, blocks, share, rng, bool(promise.groups))
     own = None if table is None else replace(table, X=None).counted
     sides = []
     for certify in (False, True):
@@ -340,7 +341,11 @@ def split_scored(
         mine = None if own is None else own.take(index[index < len(own.labels)])
         sides.append((evidence.take(index), mine))
     (first, rest), (second, tested) = sides
-    return first, guarantees.Certification(confidence, lambda _: second, table=tested), rest
+    how = guarantees.Certification(confidence, lambda _: second, table=tested)
+    if promise.groups:  # rows of a group that the first lack end the search
+        both = first.rows.marginals, second.rows.marginals
+        how = replace(how, others=(0, promise.listed(evidence.codebook, *both)[1]))
+    return first, how, rest
 
 
 # --- What binary classifiers share that train a model and accept by a score -----------------------

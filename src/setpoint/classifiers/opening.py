@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +60,7 @@ from setpoint.sources import require_memory
 
 if TYPE_CHECKING:
     from setpoint.classifiers.base import GoalClassifier
-    from setpoint.guarantees import Certification
+    from setpoint.guarantees import Certification, Promise
 
 # --- What is to hold on new rows, and the ranges of columns that it may ask for ------------------
 
@@ -155,7 +156,8 @@ class FitData:
         if getattr(owner, "randomized", False):
             names = column_names(self.X)
             draws = rows.draws(lambda X: owner._draws_of(X, self.key, names))
-        more |= {"key": rows.key, "note": rows.copies, "table": rows.judged.tables[None]}
+        more |= {"key": rows.key, "note": rows.copies, "others": rows.others}
+        more["table"] = rows.judged.tables[None]
         return guarantees.Certification(settings, scored, draws, owner=owner, **more)
 
     @property
@@ -267,12 +269,35 @@ def with_certifying_rows(
         return data  # where no model is fitted it is split once there are scores
     if certify_on is None:
         share = guarantees.check_enough(tests, data.judged.rows, settings, _SET_APART)
-        return set_apart(data, share, data.key)
-    rows = _certifying(data, classifier, decide_on, certify_on)
-    guarantees.check_enough(
-        guarantees.tests_on(promise, rows.judged.rows), rows.judged.rows, settings
+        return _listed(set_apart(data, share, data.key, bool(promise.groups)), promise)
+    given = _certifying(data, classifier, decide_on, certify_on)
+    data = _listed(replace(data, certifying=given), promise)
+    assert data.certifying is not None
+    rows = data.certifying.judged.rows
+    promise = replace(promise, linked=link(data.goal, rows.codebook))
+    guarantees.check_enough(guarantees.tests_on(promise, rows), rows, settings)
+    return data
+
+
+def _listed(data: FitData, promise: Promise) -> FitData:
+    """The data with the groups that its own rows have alone: rows of others do not certify."""
+    rows, book = data.certifying, data.judged.rows.codebook
+    assert rows is not None
+    if not promise.groups:
+        return replace(data, certifying=replace(rows, judged=replace(rows.judged, codebook=book)))
+    book |= rows.judged.rows.codebook
+    own, tested = (replace(side, codebook=book) for side in (data.judged, rows.judged))
+    kept, limit = promise.listed(book, own.rows.marginals, tested.rows.marginals)
+    width = book.n_classes + 1
+    index = {n: np.flatnonzero(kept[tested.kinds(n) // width]) for n in tested.tables}
+    book = replace(book, strata=tuple(compress(book.strata, kept)))
+    found = CertifyingRows(
+        replace(tested.take(index), codebook=book),
+        {n: rows.given[n].take(at) for n, at in index.items()},
+        rows.key,
+        (tested.n_rows[None] - len(index[None]), limit),
     )
-    return replace(data, certifying=rows)
+    return replace(data, judged=replace(own, codebook=book), certifying=found)
 
 
 def _certifying(
@@ -299,7 +324,6 @@ def _certifying(
         raise InputError(f"`certify_on`: {why}; rows that certify take no part in anything else")
     assert data.promised is not None
     check_ranges(data.promised, data.goal, judged.tables, f"`{_CERTIFY}`: ")
-    judged = replace(judged, codebook=data.judged.rows.codebook)
     return CertifyingRows(judged, rows, key)
 
 
@@ -355,6 +379,9 @@ _MOST_REPEATED = 0.2
 _MOST_AGREED = 0.02
 """Of rows that equal others: where no more have another label than the first, they are copies."""
 
+_ONE_SIDED = 1e-5
+"""A chance that all rows of a kind are set apart, beyond which the kind may be missed."""
+
 _FEW_COPIES = 0.98
 """Of all rows: where no fewer differ, copies make no difference."""
 
@@ -366,6 +393,7 @@ class CertifyingRows:
     judged: CheckedData
     given: Mapping[str | None, GivenRows]
     key: bytes = b""
+    others: tuple[int, float] | None = None
 
     @property
     def copies(self) -> str:
@@ -395,8 +423,8 @@ class CertifyingRows:
         return self.judged.evidence(found).scores  # type: ignore[arg-type]
 
 
-def set_apart(data: FitData, share: float, seed: int) -> FitData:
-    """The data of a fit without the rows that certify, which it holds beside them."""
+def set_apart(data: FitData, share: float, seed: int, listed: bool = False) -> FitData:
+    """The data of a fit without the rows that certify; `listed` where these count new groups."""
     rng = np.random.default_rng((seed, _KEY))
     first: dict[str | None, Codes] = {}
     second: dict[str | None, Codes] = {}
@@ -413,7 +441,7 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
         chosen, left = _placed(content, known, len(kinds))
         if len(left):
             some = None if blocks is None else blocks[left]
-            chosen[left] = split_kinds(kinds[left], some, share, rng)
+            chosen[left] = split_kinds(kinds[left], some, share, rng, listed)
         if content is not None:
             known = {side: np.union1d(own, content[chosen == side]) for side, own in known.items()}
         if chosen.all() or not chosen.any():
@@ -467,7 +495,11 @@ def _without(data: FitData, index: Codes) -> FitData:
 
 
 def split_kinds(
-    kinds: Integers, blocks: Codes | Floats | None, share: float, rng: np.random.Generator
+    kinds: Integers,
+    blocks: Codes | Floats | None,
+    share: float,
+    rng: np.random.Generator,
+    listed: bool = False,
 ) -> NDArray[np.bool_]:
     """Which rows are set apart: a share of each kind, blocks as a whole.
 
@@ -481,6 +513,9 @@ def split_kinds(
     if blocks is not None:
         _, first, place, sizes = np.unique(blocks, True, True, True)
     own = np.asarray(kinds)[first]
+    if listed:  # a share of each would hide that groups may be missing
+        rare = share ** np.bincount(kinds)[own] > _ONE_SIDED
+        own = np.where(rare, own[rare].min(initial=own.max()), own)
     chosen = np.zeros(len(first), bool)
     reached, due = 0, float(rng.random())
     for kind in rng.permutation(np.unique(own)):

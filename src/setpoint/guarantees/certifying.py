@@ -176,6 +176,7 @@ class Certification:
     owner: Any = None
     key: bytes = b""
     note: str = ""
+    others: tuple[int, float] | None = None
     table: Any = None
     allowed: Callable[[Floats], NDArray[np.bool_]] | None = None
 
@@ -219,6 +220,7 @@ def certified(
         rows_needed=None if end.passes else way.rows_needed(tests, end),
         path=way.picture,
         groups=tests.promise.groups,
+        others=how.others,
     )
     if not end.passes and settings.on_uncertified == "raise":
 

@@ -14,13 +14,20 @@ from numpy.typing import NDArray
 from scipy.special import betainc, ndtri
 
 from setpoint.array_types import Floats
-from setpoint.counts import Confusion, Marginals
+from setpoint.counts import Codebook, Confusion, Marginals
 from setpoint.errors import GoalError, InputError
 from setpoint.goals import Constraint, Reduce, walk
 from setpoint.goals import requirements_of as requirements_in
 from setpoint.guarantees.p_values import PValues, Ranges
 from setpoint.guarantees.requirements import Part, Requirement, Several, leaves, requirements_of
-from setpoint.inference import CountedRates, KnownWeights, Weights, influence_of, share_needed
+from setpoint.inference import (
+    CountedRates,
+    KnownWeights,
+    Weights,
+    clopper_pearson,
+    influence_of,
+    share_needed,
+)
 from setpoint.parameters import SATISFIED
 from setpoint.program import LinkedGoal, ProgramConstraint
 from setpoint.rules import Rule
@@ -102,6 +109,10 @@ class Guarantee:
         the objective. The first `passed` of them passed.
     groups : tuple of (columns, values)
         The groups that the constraints promised are over; of others nothing is promised.
+    others : (rows, limit) or None
+        Rows of other groups among those set apart, which took no part, and the largest share of
+        new rows that such rows may be (95 % confidence); None: no list of groups was there
+        before the rows that certify, so these cannot tell.
     binding : str
         A digest of model and rule: of another model or rule nothing is promised.
 
@@ -131,6 +142,7 @@ class Guarantee:
     path: tuple[tuple[float, float], ...] = ()
     binding: str = ""
     groups: Groups = field(default=(), metadata={"optional": True})
+    others: tuple[int, float] | None = field(default=None, metadata={"optional": True})
 
     @property
     def helped_by_rows(self) -> bool:
@@ -300,22 +312,36 @@ class Promise:
         )
 
     @property
-    def groups(self) -> Groups:
-        """The groups that promised constraints are over, as far as rows were seen of them."""
+    def _columns(self) -> list[tuple[str, ...]]:
+        """The columns of each reducer over groups in a promised constraint."""
         written = zip(self.linked.goal.constraints, self.confidences, strict=True)
         sides = [side for c, level in written if level is not None for side in (c.lhs, c.rhs)]
-        found: dict[tuple[str, ...], None] = {
-            tuple(sorted(e.columns)): None
-            for side in sides
-            for e in walk(side)
-            if isinstance(e, Reduce) and e.columns
-        }
+        reducers = (e for side in sides for e in walk(side) if isinstance(e, Reduce) and e.columns)
+        return list(dict.fromkeys(tuple(sorted(e.columns)) for e in reducers))
+
+    @property
+    def groups(self) -> Groups:
+        """The groups that promised constraints are over, as far as rows were seen of them."""
         keys = [dict(s.key) for s in self.linked.codebook.strata]
         known = (
             (names, [tuple(k[n] for n in names) for k in keys if k.keys() >= {*names}])
-            for names in found
+            for names in self._columns
         )
         return tuple((names, tuple(dict.fromkeys(values))) for names, values in known)
+
+    def listed(
+        self, book: Codebook, seen: Marginals, tested: Marginals
+    ) -> tuple[NDArray[np.bool_], float]:
+        """Which strata (strata,) are of groups seen, and a limit of the share of rows of others."""
+        strata = book.strata
+        kept = np.ones(len(strata), bool)
+        for names in self._columns:
+            keys = [(s.dataset, *map(dict(s.key).get, names)) for s in strata]
+            known = {k for k, w in zip(keys, seen.weights, strict=True) if w.any()}
+            kept &= [k in known for k in keys]
+        own = np.array([s.dataset is None and s.measure is None for s in strata])
+        rows = np.where(own, tested.weights.sum(axis=1), 0.0)
+        return kept, clopper_pearson(rows[~kept].sum(), rows.sum(), high=0.05)[1]
 
 
 def _require_ranges(c: Constraint, ranges: Ranges) -> None:

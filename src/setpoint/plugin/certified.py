@@ -243,6 +243,7 @@ def _as_they_are(
         attempt=attempt,
         reached=tests.value(one.confusion),
         assumptions=_SAFE,
+        groups=tests.promise.groups,
     )
     if not passed and settings.on_uncertified == "raise":
         raise refused(guarantees.Unshown(guarantee, goal, guarantees.best_shown(tests, counted)))
