@@ -318,8 +318,7 @@ def split_scored(
     blocks: Codes | None = None,
 ) -> tuple[Evidence, Certification, CheckedTable | None]:
     """The rows that rules are found on, and the certification on the others."""
-    promise = guarantees.Promise.of(linked, confidence)
-    tests = guarantees.tests_on(promise, evidence)
+    tests = guarantees.tests_on(guarantees.Promise.of(linked, confidence), evidence)
     guarantees.check_enough(tests, evidence.rows, confidence)
     if whole and guarantees.monotone_constraints(evidence, tests):
         return (
@@ -333,7 +332,7 @@ def split_scored(
     whose = (evidence.scores, evidence.rows.true)
     seeds = [crc32(np.ascontiguousarray(part).tobytes()) for part in whose]
     rng = np.random.default_rng([_SCORED_KEY, *seeds])
-    chosen = split_kinds(evidence.rows.kind, blocks, share, rng, bool(promise.groups))
+    chosen = split_kinds(evidence.rows.kind, blocks, share, rng)
     own = None if table is None else replace(table, X=None).counted
     sides = []
     for certify in (False, True):
@@ -341,11 +340,7 @@ def split_scored(
         mine = None if own is None else own.take(index[index < len(own.labels)])
         sides.append((evidence.take(index), mine))
     (first, rest), (second, tested) = sides
-    how = guarantees.Certification(confidence, lambda _: second, table=tested)
-    if promise.groups:  # rows of a group that the first lack end the search
-        both = first.rows.marginals, second.rows.marginals
-        how = replace(how, others=(0, promise.listed(evidence.codebook, *both)[1]))
-    return first, how, rest
+    return first, guarantees.Certification(confidence, lambda _: second, table=tested), rest
 
 
 # --- What binary classifiers share that train a model and accept by a score -----------------------

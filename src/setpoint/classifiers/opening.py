@@ -11,7 +11,9 @@ from hashlib import blake2b
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
@@ -19,9 +21,10 @@ from sklearn.utils.validation import _num_samples
 from setpoint import blackbox, guarantees
 from setpoint.array_types import Codes, Floats, Integers
 from setpoint.blackbox import BlackBox
-from setpoint.counts import Counted, Evidence
+from setpoint.counts import Column, Counted, Evidence
 from setpoint.errors import InputError, listed, nearest, quoted, warn_caller
 from setpoint.goals import Goal, as_goal
+from setpoint.inference import together
 from setpoint.inputs import (
     CheckedData,
     CheckedTable,
@@ -37,8 +40,10 @@ from setpoint.inputs import (
     check_weight,
     column_names,
     digests_of,
+    frame_of,
     one_column,
     row_draws,
+    series_values,
     taken,
 )
 from setpoint.program import LinkedGoal, link
@@ -379,9 +384,6 @@ _MOST_REPEATED = 0.2
 _MOST_AGREED = 0.02
 """Of rows that equal others: where no more have another label than the first, they are copies."""
 
-_ONE_SIDED = 1e-5
-"""A chance that all rows of a kind are set apart, beyond which the kind may be missed."""
-
 _FEW_COPIES = 0.98
 """Of all rows: where no fewer differ, copies make no difference."""
 
@@ -495,13 +497,9 @@ def _without(data: FitData, index: Codes) -> FitData:
 
 
 def split_kinds(
-    kinds: Integers,
-    blocks: Codes | Floats | None,
-    share: float,
-    rng: np.random.Generator,
-    listed: bool = False,
+    kinds: Integers, blocks: Codes | Floats | None, share: float, rng: Generator, rare: bool = False
 ) -> NDArray[np.bool_]:
-    """Which rows are set apart: a share of each kind, blocks as a whole.
+    """Which rows are set apart: a share of each kind, `rare` ones as one, blocks as a whole.
 
     Examples
     --------
@@ -513,9 +511,9 @@ def split_kinds(
     if blocks is not None:
         _, first, place, sizes = np.unique(blocks, True, True, True)
     own = np.asarray(kinds)[first]
-    if listed:  # a share of each would hide that groups may be missing
-        rare = share ** np.bincount(kinds)[own] > _ONE_SIDED
-        own = np.where(rare, own[rare].min(initial=own.max()), own)
+    if rare:  # a share of each would hide that some may be set apart as a whole
+        few = share ** np.bincount(kinds)[own] > 1e-5
+        own = np.where(few, own[few].min(initial=own.max()), own)
     chosen = np.zeros(len(first), bool)
     reached, due = 0, float(rng.random())
     for kind in rng.permutation(np.unique(own)):
@@ -564,6 +562,36 @@ def content_of(X: Any) -> Floats | None:
         return row_draws(X, key=_KEY, feature_names=column_names(X))
     except TypeError:
         return None
+
+
+# --- Whether rows stand by themselves, where nobody said which belong together --------------------
+
+
+_LOOKED_AT = 2_000_000
+"""Values among which rows that belong together are looked for."""
+
+
+def warn_together(X: Any, evidence: Evidence, columns: Mapping[str, Column]) -> None:
+    """Warn where rows of X err together that share a value of a column, or follow each other."""
+    frame, n = frame_of(X), evidence.rows.n_rows
+    if n != _num_samples(X):
+        return  # rows of other data sets are among them, or some do not count
+    most = _LOOKED_AT // (20 if frame is None else max(len(frame.columns), 20))
+    start = max(n - most, 0) // 2
+    some = slice(start, n - start)  # side by side, as rows of one unit often are
+    held = {name: column.values[some] for name, column in columns.items()}
+    for name, series in ({} if frame is None else frame[some].to_dict(as_series=True)).items():
+        if series.dtype.is_integer() or series.dtype in (nw.String, nw.Categorical, nw.Enum):
+            held[name] = series_values(series)
+    scores, right = evidence.scores[some], evidence.rows.true[some] == 1
+    if scores.ndim > 1:
+        right, scores = evidence.rows.true[some] == scores.argmax(axis=1), scores.max(axis=1)
+    keys = {name: Column(v) for name, v in held.items() if v.dtype.kind in "OUiu"}
+    found = together(scores, right, keys)
+    if found is not None:
+        who = f"with one {found!r}" if found else "that follow each other"
+        then = f"new ones, write `units={found!r}`" if found else "`units`, say which"
+        warn_caller(f"rows {who} err together: if new rows will have {then}")
 
 
 # --- From rows with scores to the rule and its report: find, count, compare -----------------------

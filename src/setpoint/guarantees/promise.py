@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, ndtri
+from scipy.special import betainc, betainccinv, ndtri
 
 from setpoint.array_types import Floats
 from setpoint.counts import Codebook, Confusion, Marginals
@@ -20,14 +20,7 @@ from setpoint.goals import Constraint, Reduce, walk
 from setpoint.goals import requirements_of as requirements_in
 from setpoint.guarantees.p_values import PValues, Ranges
 from setpoint.guarantees.requirements import Part, Requirement, Several, leaves, requirements_of
-from setpoint.inference import (
-    CountedRates,
-    KnownWeights,
-    Weights,
-    clopper_pearson,
-    influence_of,
-    share_needed,
-)
+from setpoint.inference import CountedRates, KnownWeights, Weights, influence_of, share_needed
 from setpoint.parameters import SATISFIED
 from setpoint.program import LinkedGoal, ProgramConstraint
 from setpoint.rules import Rule
@@ -341,7 +334,8 @@ class Promise:
             kept &= [k in known for k in keys]
         own = np.array([s.dataset is None and s.measure is None for s in strata])
         rows = np.where(own, tested.weights.sum(axis=1), 0.0)
-        return kept, clopper_pearson(rows[~kept].sum(), rows.sum(), high=0.05)[1]
+        # Clopper and Pearson's, at 95 %
+        return kept, float(betainccinv(rows[~kept].sum() + 1.0, rows[kept].sum(), 0.05))
 
 
 def _require_ranges(c: Constraint, ranges: Ranges) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from setpoint import sources
 from setpoint.blackbox import BlackBox, blackbox_of, measured_on
-from setpoint.classifiers import check_ranges, decide, heard, promised
+from setpoint.classifiers import check_ranges, decide, heard, promised, warn_together
 from setpoint.counts import ChangedTableError, Confusion
 from setpoint.errors import GoalError, InputError, InputTypeError, without_races
 from setpoint.goals import Expression, Goal, as_goal
@@ -245,6 +245,7 @@ def solve(
         if checkpoint is not None:
             how["checkpoint"] = sources.CountsCheckpoint(checkpoint, goal, tables, asked)
         return solve_counted(goal, tables, options, asked, **how)
+    frame = data
     if scores is not None:
         given = {
             "sample_weight": sample_weight, "sensitive_features": sensitive_features,
@@ -281,9 +282,11 @@ def solve(
         check_ranges(promise, goal, inputs.tables)
     notes += unseen_columns(inputs)
     measured = None if metric is None else measured_on(metric, known, rows[None])
+    scored = inputs.evidence(values)
+    warn_together(frame, scored, inputs.tables[None].columns)
     found, report = solve_evidence(
         inputs,
-        inputs.evidence(values),
+        scored,
         options,
         notes=notes,
         metric=measured,
