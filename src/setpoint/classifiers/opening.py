@@ -567,8 +567,8 @@ def content_of(X: Any) -> Floats | None:
 # --- Whether rows stand by themselves, where nobody said which belong together --------------------
 
 
-_LOOKED_AT = 2_000_000
-"""Values among which rows that belong together are looked for."""
+_LOOKED_AT, _LEAST = 50_000, 5_000
+"""Values, and rows at least, among which those that belong together are looked for."""
 
 
 def warn_together(X: Any, evidence: Evidence, columns: Mapping[str, Column]) -> None:
@@ -576,22 +576,28 @@ def warn_together(X: Any, evidence: Evidence, columns: Mapping[str, Column]) -> 
     frame, n = frame_of(X), evidence.rows.n_rows
     if n != _num_samples(X):
         return  # rows of other data sets are among them, or some do not count
-    most = _LOOKED_AT // (20 if frame is None else max(len(frame.columns), 20))
+    most = max(_LOOKED_AT // (1 if frame is None else len(frame.columns)), _LEAST)
     start = max(n - most, 0) // 2
     some = slice(start, n - start)  # side by side, as rows of one unit often are
     held = {name: column.values[some] for name, column in columns.items()}
     for name, series in ({} if frame is None else frame[some].to_dict(as_series=True)).items():
         if series.dtype.is_integer() or series.dtype in (nw.String, nw.Categorical, nw.Enum):
             held[name] = series_values(series)
-    scores, right = evidence.scores[some], evidence.rows.true[some] == 1
+    scores, true = evidence.scores[some], evidence.rows.true[some]
+    right = true == 1
     if scores.ndim > 1:
-        right, scores = evidence.rows.true[some] == scores.argmax(axis=1), scores.max(axis=1)
+        right, scores = true == scores.argmax(axis=1), scores.max(axis=1)
     keys = {name: Column(v) for name, v in held.items() if v.dtype.kind in "OUiu"}
-    found = together(scores, right, keys)
-    if found is not None:
-        who = f"with one {found!r}" if found else "that follow each other"
-        then = f"new ones, write `units={found!r}`" if found else "`units`, say which"
-        warn_caller(f"rows {who} err together: if new rows will have {then}")
+    if found := together(scores, right, keys):
+        warn_caller(
+            f"rows with one {found!r} err together: if new rows will have new ones, write "
+            f"`units={found!r}`"
+        )
+    elif found == "" and frame is not None and np.count_nonzero(np.diff(true)) > true.max():
+        warn_caller(
+            "rows that follow each other err together: by time, or as rows of one unit, which "
+            "`units` names"
+        )
 
 
 # --- From rows with scores to the rule and its report: find, count, compare -----------------------

@@ -277,13 +277,12 @@ def solve(
         rows[name] = GivenRows.of(d, len(own), where)
     inputs = CheckedData.check(goal, known, rows, decide_on)
     inputs.require_values()
-    promise = promised(goal, confidence)
+    promise, scored = promised(goal, confidence), inputs.evidence(values)
     if promise is not None:
         check_ranges(promise, goal, inputs.tables)
+        warn_together(frame, scored, inputs.tables[None].columns)
     notes += unseen_columns(inputs)
     measured = None if metric is None else measured_on(metric, known, rows[None])
-    scored = inputs.evidence(values)
-    warn_together(frame, scored, inputs.tables[None].columns)
     found, report = solve_evidence(
         inputs,
         scored,
