@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from setpoint.counts import Confusion, Counted, Evidence, Rows
-from setpoint.errors import EmptyPopulationError, GoalError, warn_caller
+from setpoint.errors import GoalError, warn_caller
 from setpoint.goals import Const, Constraint, Goal
 from setpoint.guarantees.planning import Fewest, fewest_rows
 from setpoint.guarantees.promise import Guarantee, Promise, RuleTests, Shown, Tried
@@ -239,8 +239,7 @@ def tests_on(promise: Promise, rows: Rows | Counted) -> RuleTests:
             )
         tests = RuleTests(promise, rows.marginals)
     except GoalError as error:
-        kind = NotCertifiable if isinstance(error, EmptyPopulationError) else type(error)
-        raise kind(f"the rows that certify: {error}") from None
+        raise type(error)(f"the rows that certify: {error}") from None
     if tests.is_measured:
         tests.require_bounded(_of_nobody(rows))
     return tests
