@@ -567,7 +567,7 @@ def content_of(X: Any) -> Floats | None:
 # --- Whether rows stand by themselves, where nobody said which belong together --------------------
 
 
-_LOOKED_AT, _LEAST = 50_000, 5_000
+_LOOKED_AT, _LEAST = 30_000, 5_000
 """Values, and rows at least, among which those that belong together are looked for."""
 
 

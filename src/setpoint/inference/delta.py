@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.special import stdtrit
 
-from setpoint.array_types import Bools, Codes, Floats
+from setpoint.array_types import Bools, Floats
 from setpoint.counts import Column
 from setpoint.inference.profiles import CountedRates, Profiles, Weights
 from setpoint.inference.tails import quantile
@@ -284,9 +284,8 @@ def together(scores: Floats, right: Bools, columns: Mapping[str, Column]) -> str
     >>> together(scores, right, {"shop": Column(shop)})
     'shop'
     """
-    bins = np.searchsorted(np.quantile(scores, np.arange(1, 20) / 20), scores)
-    e = right - (np.bincount(bins, right) / np.maximum(np.bincount(bins), 1))[bins]
-    effects = {name: _design_effect(e, column.codes) for name, column in columns.items()}
+    e = _unexpected(right, scores, 20)
+    effects = {name: _design_effect(e, column) for name, column in columns.items()}
     worst = max(effects, key=effects.__getitem__, default="")
     if worst and effects[worst] > 1.3:
         return worst
@@ -295,11 +294,20 @@ def together(scores: Floats, right: Bools, columns: Mapping[str, Column]) -> str
     return "" if products.sum() > least else None
 
 
-def _design_effect(e: Floats, keys: Codes) -> float:
+def _unexpected(x: Floats | Bools, by: Floats, bins: int) -> Floats:
+    """Values (N,) less the mean of those near by."""
+    place = np.searchsorted(np.quantile(by, np.arange(1, bins) / bins), by)
+    return np.asarray(x - (np.bincount(place, x) / np.maximum(np.bincount(place), 1))[place])
+
+
+def _design_effect(e: Floats, column: Column) -> float:
     """How many times the variance of the mean error is that of rows by themselves, if shown."""
-    n, rows = len(e), np.bincount(keys)
+    keys, n = column.codes, len(e)
+    rows = np.bincount(keys)
     if not max(_KEYS, n / _MOST_ROWS) <= len(rows) <= n / _FEWEST_ROWS or rows.max() > _LARGEST * n:
         return 1.0
+    if column.values.dtype.kind in "iu":  # a quantity, and not keys, where near values err alike
+        e = _unexpected(e, column.values, min(len(rows) // 10, 20))
     one, two, four = (np.bincount(keys, e**k) for k in (1, 2, 4))
     pairs, spread = (one**2 - two).sum(), math.sqrt(2.0 * (two**2 - four).sum())
     return 1.0 + float(pairs / two.sum()) if pairs > 4.0 * spread else 1.0
