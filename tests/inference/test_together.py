@@ -92,13 +92,13 @@ def calls(X, y):
     model = make_pipeline(make_column_transformer(("passthrough", ["s"])), LogisticRegression())
     clf = PlugInClassifier(model, GOAL, cv=2).fit(X, y)
     customer = {"customer": X["customer"]}
-    told = [
+    loud = [
         lambda: clf.evaluate(X, y),
         lambda: clf.set_params(confidence=0.9).fit(X, y),
         lambda: solve(GOAL, X.assign(y=y), y="y", scores="s", confidence=0.9),
         lambda: solve(GOAL, X["s"], y, sensitive_features=customer, confidence=0.9),
     ]
-    return told, [lambda: solve(GOAL, X.assign(y=y), y="y", scores="s")]
+    return loud, [lambda: solve(GOAL, X.assign(y=y), y="y", scores="s")]
 
 
 def heard(call):
@@ -109,16 +109,16 @@ def heard(call):
 
 
 def test_it_is_said_once_where_something_is_promised_or_measured():
-    told, silent = calls(*table())
-    for call in told:
+    loud, silent = calls(*table())
+    for call in loud:
         (text,) = heard(call)
         assert text == (
             "rows with one 'customer' err together: if new rows will have new ones, write "
             "`units='customer'`"
         )
     assert [heard(call) for call in silent] == [[]]
-    told, silent = calls(*table(effect=0.0))
-    assert [heard(call) for call in (*told, *silent)] == [[]] * 5
+    loud, silent = calls(*table(effect=0.0))
+    assert [heard(call) for call in (*loud, *silent)] == [[]] * 5
 
 
 def test_of_a_file_that_is_sorted_by_time_the_order_is_named_and_of_one_sorted_by_class_not():

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betainccinv, ndtri
 
-from setpoint.array_types import Floats
+from setpoint.array_types import Bools, Floats
 from setpoint.counts import Codebook, Confusion, Marginals
 from setpoint.errors import GoalError, InputError
 from setpoint.goals import Constraint, Reduce, walk
@@ -322,9 +322,7 @@ class Promise:
         )
         return tuple((names, tuple(dict.fromkeys(values))) for names, values in known)
 
-    def listed(
-        self, book: Codebook, seen: Marginals, tested: Marginals
-    ) -> tuple[NDArray[np.bool_], float]:
+    def listed(self, book: Codebook, seen: Marginals, tested: Marginals) -> tuple[Bools, float]:
         """Which strata (strata,) are of groups seen, and a limit of the share of rows of others."""
         strata = book.strata
         kept = np.ones(len(strata), bool)
