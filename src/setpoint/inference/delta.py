@@ -308,6 +308,6 @@ def _design_effect(e: Floats, column: Column) -> float:
         return 1.0
     if column.values.dtype.kind in "iu":  # a quantity, and not keys, where near values err alike
         e = _unexpected(e, column.values, min(len(rows) // 10, 20))
-    one, two, four = (np.bincount(keys, e**k) for k in (1, 2, 4))
+    one, two, four = (np.bincount(keys, x) for x in (e, e * e, (e * e) ** 2))
     pairs, spread = (one**2 - two).sum(), math.sqrt(2.0 * (two**2 - four).sum())
     return 1.0 + float(pairs / two.sum()) if pairs > 4.0 * spread else 1.0
