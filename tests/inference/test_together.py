@@ -54,7 +54,7 @@ def test_keys_are_found_where_pairs_of_their_rows_say_so(effect):
         assert said == [effect > 0.0] * 4
 
 
-def test_what_are_no_keys_is_not_named():
+def test_a_column_that_is_not_one_of_keys_is_not_named():
     key, scores, right = rows(200, 10)
     amount = np.where(np.arange(2_000) % 10 < 3, 0, key)  # 0 in .3 of the rows
     few, own = key % 20, np.arange(2_000)
