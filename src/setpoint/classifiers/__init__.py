@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         rows_key,
         same_content,
         split_kinds,
+        warn_together,
     )
     from setpoint.classifiers.persistence import (
         TRUSTED_TYPES,

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setpoint import blackbox, explorer, search
 from setpoint.blackbox import BlackBox
-from setpoint.classifiers import FitData, given_rows
+from setpoint.classifiers import FitData, given_rows, warn_together
 from setpoint.classifiers.by_rule import DecidesBatches
 from setpoint.classifiers.explanation import ExplainsDecisions
 from setpoint.counts import Evidence, counted_rows
@@ -349,6 +349,7 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         }
         segments = {name: self._segments(*given[name]) for name in inputs.tables}
         decided = {name: self._shares(goal, scores[name], segments[name]) for name in scores}
+        warn_together(X, seen.evidence(raw), seen.tables[None].columns)
         linked, rule, fitted = link(goal, inputs.rows.codebook), self.rule_, self.goal_report_
         sections: list[Section] = []
         if rule.n_classes == 2 and rule.score_columns is None and len(inputs.answers) == 2:
@@ -620,6 +621,8 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         """Keep the rule, its report and what predictions need."""
         rule, evidence = found.rule, found.rows
         names = column_names(without(data.X, self.units_column_))
+        if data.promised is not None and np.array_equal(evidence.rows.true, data.true):
+            warn_together(data.X, evidence, data.judged.tables[None].columns)
         if rule.randomized:
             self._check_drawable(data.X, data.key, names)
         self.rule_, self.goal_report_, self.trace_ = rule, report, found.trace

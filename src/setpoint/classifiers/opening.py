@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples
@@ -18,9 +21,10 @@ from sklearn.utils.validation import _num_samples
 from setpoint import blackbox, guarantees
 from setpoint.array_types import Codes, Floats, Integers
 from setpoint.blackbox import BlackBox
-from setpoint.counts import Counted, Evidence, Units
+from setpoint.counts import Column, Counted, Evidence, Units
 from setpoint.errors import InputError, listed, nearest, quoted, warn_caller
 from setpoint.goals import Goal, as_goal
+from setpoint.inference import together
 from setpoint.inputs import (
     CheckedData,
     CheckedTable,
@@ -36,8 +40,10 @@ from setpoint.inputs import (
     check_weight,
     column_names,
     digests_of,
+    frame_of,
     one_column,
     row_draws,
+    series_values,
     taken,
     units_of,
     without,
@@ -61,7 +67,7 @@ from setpoint.sources import require_memory
 
 if TYPE_CHECKING:
     from setpoint.classifiers.base import GoalClassifier
-    from setpoint.guarantees import Certification
+    from setpoint.guarantees import Certification, Promise
 
 # --- What is to hold on new rows, and the ranges of columns that it may ask for ------------------
 
@@ -158,7 +164,8 @@ class FitData:
         if getattr(owner, "randomized", False):
             names = column_names(self.X)
             draws = rows.draws(lambda X: owner._draws_of(X, self.key, names))
-        more |= {"key": rows.key, "note": rows.copies, "table": rows.judged.tables[None]}
+        more |= {"key": rows.key, "note": rows.copies, "others": rows.others}
+        more["table"] = rows.judged.tables[None]
         return guarantees.Certification(settings, scored, draws, owner=owner, **more)
 
     @property
@@ -274,12 +281,35 @@ def with_certifying_rows(
         return data  # where no model is fitted it is split once there are scores
     if certify_on is None:
         share = guarantees.check_enough(tests, data.judged.rows, settings, _SET_APART)
-        return set_apart(data, share, data.key)
-    rows = _certifying(data, classifier, decide_on, certify_on)
-    guarantees.check_enough(
-        guarantees.tests_on(promise, rows.judged.rows), rows.judged.rows, settings
+        return _listed(set_apart(data, share, data.key, bool(promise.groups)), promise)
+    given = _certifying(data, classifier, decide_on, certify_on)
+    data = _listed(replace(data, certifying=given), promise)
+    assert data.certifying is not None
+    rows = data.certifying.judged.rows
+    promise = replace(promise, linked=link(data.goal, rows.codebook))
+    guarantees.check_enough(guarantees.tests_on(promise, rows), rows, settings)
+    return data
+
+
+def _listed(data: FitData, promise: Promise) -> FitData:
+    """The data with the groups that its own rows have alone: rows of others do not certify."""
+    rows, book = data.certifying, data.judged.rows.codebook
+    assert rows is not None
+    if not promise.groups:
+        return replace(data, certifying=replace(rows, judged=replace(rows.judged, codebook=book)))
+    book |= rows.judged.rows.codebook
+    own, tested = (replace(side, codebook=book) for side in (data.judged, rows.judged))
+    kept, limit = promise.listed(book, own.rows.marginals, tested.rows.marginals)
+    width = book.n_classes + 1
+    index = {n: np.flatnonzero(kept[tested.kinds(n) // width]) for n in tested.tables}
+    book = replace(book, strata=tuple(compress(book.strata, kept)))
+    found = CertifyingRows(
+        replace(tested.take(index), codebook=book),
+        {n: rows.given[n].take(at) for n, at in index.items()},
+        rows.key,
+        (tested.n_rows[None] - len(index[None]), limit),
     )
-    return replace(data, certifying=rows)
+    return replace(data, judged=replace(own, codebook=book), certifying=found)
 
 
 def _certifying(
@@ -308,7 +338,6 @@ def _certifying(
         raise InputError(f"`certify_on`: {why}; rows that certify take no part in anything else")
     assert data.promised is not None
     check_ranges(data.promised, data.goal, judged.tables, f"`{_CERTIFY}`: ")
-    judged = replace(judged, codebook=data.judged.rows.codebook)
     return CertifyingRows(judged, rows, key)
 
 
@@ -398,6 +427,7 @@ class CertifyingRows:
     judged: CheckedData
     given: Mapping[str | None, GivenRows]
     key: bytes = b""
+    others: tuple[int, float] | None = None
 
     @property
     def copies(self) -> str:
@@ -427,8 +457,8 @@ class CertifyingRows:
         return self.judged.evidence(found).scores  # type: ignore[arg-type]
 
 
-def set_apart(data: FitData, share: float, seed: int) -> FitData:
-    """The data of a fit without the rows that certify, which it holds beside them."""
+def set_apart(data: FitData, share: float, seed: int, listed: bool = False) -> FitData:
+    """The data of a fit without the rows that certify; `listed` where these count new groups."""
     rng = np.random.default_rng((seed, _KEY))
     first: dict[str | None, Codes] = {}
     second: dict[str | None, Codes] = {}
@@ -450,7 +480,7 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
         chosen, left = _placed(content, known, len(kinds))
         if len(left):
             some = None if blocks is None else blocks.take(left)
-            chosen[left] = split_kinds(kinds[left], some, share, rng)
+            chosen[left] = split_kinds(kinds[left], some, share, rng, listed)
         if content is not None:
             known = {side: np.union1d(own, content[chosen == side]) for side, own in known.items()}
         if chosen.all() or not chosen.any():
@@ -521,9 +551,9 @@ def kinds_of_units(kinds: Integers, units: Units) -> Codes:
 
 
 def split_kinds(
-    kinds: Integers, blocks: Units | None, share: float, rng: np.random.Generator
+    kinds: Integers, blocks: Units | None, share: float, rng: Generator, rare: bool = False
 ) -> NDArray[np.bool_]:
-    """Which rows are set apart: a share of each kind, blocks as a whole.
+    """Which rows are set apart: a share of each kind, `rare` ones as one, blocks as a whole.
 
     Examples
     --------
@@ -535,6 +565,9 @@ def split_kinds(
     if blocks is not None:
         first, place, sizes = blocks.first, blocks.place, blocks.sizes
     own = np.asarray(kinds)[first]
+    if rare:  # a share of each would hide that some may be set apart as a whole
+        few = share ** np.bincount(kinds)[own] > 1e-5
+        own = np.where(few, own[few].min(initial=own.max()), own)
     chosen = np.zeros(len(first), bool)
     reached, due = 0, float(rng.random())
     for kind in rng.permutation(np.unique(own)):
@@ -583,6 +616,42 @@ def content_of(X: Any) -> Floats | None:
         return row_draws(X, key=_KEY, feature_names=column_names(X))
     except TypeError:
         return None
+
+
+# --- Whether rows stand by themselves, where nobody said which belong together --------------------
+
+
+_LOOKED_AT, _LEAST = 30_000, 5_000
+"""Values, and rows at least, among which those that belong together are looked for."""
+
+
+def warn_together(X: Any, evidence: Evidence, columns: Mapping[str, Column]) -> None:
+    """Warn where rows of X err together that share a value of a column, or follow each other."""
+    frame, n = frame_of(X), evidence.rows.n_rows
+    if n != _num_samples(X) or evidence.rows.units is not None:
+        return  # rows of other data sets are among them, or some do not count
+    most = max(_LOOKED_AT // (1 if frame is None else len(frame.columns)), _LEAST)
+    start = max(n - most, 0) // 2
+    some = slice(start, n - start)  # side by side, as rows of one unit often are
+    held = {name: column.values[some] for name, column in columns.items()}
+    for name, series in ({} if frame is None else frame[some].to_dict(as_series=True)).items():
+        if series.dtype.is_integer() or series.dtype in (nw.String, nw.Categorical, nw.Enum):
+            held[name] = series_values(series)
+    scores, true = evidence.scores[some], evidence.rows.true[some]
+    right = true == 1
+    if scores.ndim > 1:
+        right, scores = true == scores.argmax(axis=1), scores.max(axis=1)
+    keys = {name: Column(v) for name, v in held.items() if v.dtype.kind in "OUiu"}
+    if found := together(scores, right, keys):
+        warn_caller(
+            f"rows with one {found!r} err together: if new rows will have new ones, write "
+            f"`units={found!r}`"
+        )
+    elif found == "" and frame is not None and np.count_nonzero(np.diff(true)) > true.max():
+        warn_caller(
+            "rows that follow each other err together: by time, or as rows of one unit, which "
+            "`units` names"
+        )
 
 
 # --- From rows with scores to the rule and its report: find, count, compare -----------------------

@@ -188,6 +188,7 @@ class Certification:
     owner: Any = None
     key: bytes = b""
     note: str = ""
+    others: tuple[int, float] | None = None
     table: Any = None
     allowed: Callable[[Floats], NDArray[np.bool_]] | None = None
 
@@ -234,6 +235,7 @@ def certified(
         rows_needed=way.rows_needed(tests, end),
         path=end.path,
         groups=tests.promise.groups,
+        others=how.others,
     )
     guarantee = with_units(guarantee, tests, end.kept, by_label(given))
     if not end.passes and settings.on_uncertified == "raise":

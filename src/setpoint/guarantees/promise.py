@@ -12,10 +12,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, ndtri
+from scipy.special import betainc, betainccinv, ndtri
 
 from setpoint.array_types import Bools, Floats
-from setpoint.counts import Confusion, Counted, Evidence, Marginals, Rows
+from setpoint.counts import Codebook, Confusion, Counted, Evidence, Marginals, Rows
 from setpoint.errors import GoalError, InputError
 from setpoint.goals import Constraint, Reduce, walk
 from setpoint.goals import requirements_of as requirements_in
@@ -129,6 +129,10 @@ class Guarantee:
         tested, and whether it passed.
     groups : tuple of (columns, values)
         The groups that the constraints promised are over; of others nothing is promised.
+    others : (rows, limit) or None
+        Rows of other groups among those set apart, which took no part, and the largest share of
+        new rows that such rows may be (95 % confidence); None: no list of groups was there
+        before the rows that certify, so these cannot tell.
     binding : str
         A digest of model and rule: of another model or rule nothing is promised.
     units : int
@@ -168,6 +172,7 @@ class Guarantee:
     units_called: str = field(default="", metadata={"optional": True})
     largest_unit: float | None = field(default=None, metadata={"optional": True})
     capped: int = field(default=0, metadata={"optional": True})
+    others: tuple[int, float] | None = field(default=None, metadata={"optional": True})
 
     @property
     def helped_by_rows(self) -> bool:
@@ -384,22 +389,35 @@ class Promise:
         )
 
     @property
-    def groups(self) -> Groups:
-        """The groups that promised constraints are over, as far as rows were seen of them."""
+    def _columns(self) -> list[tuple[str, ...]]:
+        """The columns of each reducer over groups in a promised constraint."""
         written = zip(self.linked.goal.constraints, self.confidences, strict=True)
         sides = [side for c, level in written if level is not None for side in (c.lhs, c.rhs)]
-        found: dict[tuple[str, ...], None] = {
-            tuple(sorted(e.columns)): None
-            for side in sides
-            for e in walk(side)
-            if isinstance(e, Reduce) and e.columns
-        }
+        reducers = (e for side in sides for e in walk(side) if isinstance(e, Reduce) and e.columns)
+        return list(dict.fromkeys(tuple(sorted(e.columns)) for e in reducers))
+
+    @property
+    def groups(self) -> Groups:
+        """The groups that promised constraints are over, as far as rows were seen of them."""
         keys = [dict(s.key) for s in self.linked.codebook.strata]
         known = (
             (names, [tuple(k[n] for n in names) for k in keys if k.keys() >= {*names}])
-            for names in found
+            for names in self._columns
         )
         return tuple((names, tuple(dict.fromkeys(values))) for names, values in known)
+
+    def listed(self, book: Codebook, seen: Marginals, tested: Marginals) -> tuple[Bools, float]:
+        """Which strata (strata,) are of groups seen, and a limit of the share of rows of others."""
+        strata = book.strata
+        kept = np.ones(len(strata), bool)
+        for names in self._columns:
+            keys = [(s.dataset, *map(dict(s.key).get, names)) for s in strata]
+            known = {k for k, w in zip(keys, seen.weights, strict=True) if w.any()}
+            kept &= [k in known for k in keys]
+        own = np.array([s.dataset is None and s.measure is None for s in strata])
+        rows = np.where(own, tested.weights.sum(axis=1), 0.0)
+        # Clopper and Pearson's, at 95 %
+        return kept, float(betainccinv(rows[~kept].sum() + 1.0, rows[kept].sum(), 0.05))
 
 
 def _require_ranges(c: Constraint, ranges: Ranges) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.inference.delta import influence_of, influence_of_entries, worst_of
+    from setpoint.inference.delta import influence_of, influence_of_entries, together, worst_of
     from setpoint.inference.intervals import (
         FAILS,
         OPEN,

@@ -256,6 +256,7 @@ def _as_they_are(
         attempt=attempt,
         reached=tests.value(one.confusion),
         assumptions=_SAFE,
+        groups=tests.promise.groups,
     )
     guarantee = guarantees.with_units(guarantee, tests, one, inputs.rows)
     if not passed and settings.on_uncertified == "raise":

@@ -11,7 +11,7 @@ import numpy as np
 
 from setpoint import sources
 from setpoint.blackbox import BlackBox, blackbox_of, measured_on
-from setpoint.classifiers import check_ranges, decide, heard, promised
+from setpoint.classifiers import check_ranges, decide, heard, promised, warn_together
 from setpoint.counts import ChangedTableError, Confusion
 from setpoint.errors import GoalError, InputError, InputTypeError, without_races
 from setpoint.goals import Expression, Goal, as_goal
@@ -248,6 +248,7 @@ def solve(
         if checkpoint is not None:
             how["checkpoint"] = sources.CountsCheckpoint(checkpoint, goal, tables, asked)
         return solve_counted(goal, tables, options, asked, **how)
+    frame = data
     if scores is not None:
         given = {
             "sample_weight": sample_weight, "sensitive_features": sensitive_features,
@@ -280,14 +281,15 @@ def solve(
         rows[name] = GivenRows.of(d, len(own), where)
     inputs = CheckedData.check(goal, known, rows, decide_on)
     inputs.require_values()
-    promise = promised(goal, confidence)
+    promise, scored = promised(goal, confidence), inputs.evidence(values)
     if promise is not None:
         check_ranges(promise, goal, inputs.tables)
+        warn_together(frame, scored, inputs.tables[None].columns)
     notes += unseen_columns(inputs)
     measured = None if metric is None else measured_on(metric, known, rows[None])
     found, report = solve_evidence(
         inputs,
-        inputs.evidence(values),
+        scored,
         options,
         notes=notes,
         metric=measured,

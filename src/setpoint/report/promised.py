@@ -220,7 +220,13 @@ def _of_groups(guarantee: Guarantee) -> str:
         if len(names) > _MOST_NAMED:
             names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
         texts.append(f"{listed(names)} of {listed([column_in_words(c) for c in columns])}")
-    return f", for the groups {listed(texts)} alone" if texts else ""
+    if not texts:
+        return ""
+    rest = "how many rows belong to others is not known"
+    if guarantee.others is not None:
+        most = percent(inwards(guarantee.others[1], floor=False))
+        rest = f"at most {most} of rows belong to others (95 %; {guarantee.others[0]:,} seen)"
+    return f", for the groups {listed(texts)} alone; {rest}"
 
 
 # ---------------------------------------------------------------------- what goes with it
