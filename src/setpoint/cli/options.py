@@ -225,6 +225,10 @@ OPTIONS = {
         "--sensitive COLS...",
         "Columns with groups, checked to be there. Those that the goal names are.",
     ),
+    "units": Option(
+        "--unit COL",
+        "The column with the customer, document or case of each row; rows of one go together.",
+    ),
     "weight": Option("--weight COL", "The column with the rows' weights."),
     "drop": Option("--drop COLS...", "To leave out."),
     "keep": Option("--keep COLS...", "Columns of DATA to write first."),

@@ -216,9 +216,7 @@ def _time(value: Any) -> np.datetime64 | np.timedelta64 | None:
     return np.timedelta64(value) if isinstance(value, dt.timedelta) else None
 
 
-def units_of(
-    given: Any, X: Any, n_rows: int, where: str = "", called: str | None = None
-) -> Units | None:
+def units_of(given: Any, X: Any, n_rows: int, where: str = "", called: str = "") -> Units | None:
     """The units that rows belong to, by what a column says; a row that says nothing is one."""
     if given is None or isinstance(given, Units):
         return given

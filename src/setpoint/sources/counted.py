@@ -91,11 +91,6 @@ class FrameRows:
                     f"{self.where}`{role}`: the table has no column {name!r} "
                     f"({nearest(name, known)})"
                 )
-            if name == self.units and role != "units":
-                raise InputError(
-                    f"{self.where}`units`: the column {name!r} is `{role}` too; name the one that "
-                    "says which customer, document or case a row belongs to"
-                )
         for role in ("scores", "sample_weight"):
             column = roles[role]
             if column is not None and known[column] != "number":
@@ -110,11 +105,10 @@ class FrameRows:
         for name in () if decide_on == "auto" else _names(decide_on):
             splits[name] = goal.needs.split_of(name)
         known = self.columns or tuple(self.source.schema())
-        if self.units in splits:
-            raise InputError(
-                f"{self.where}`units`: the goal, or `decide_on`, looks at groups of the column "
-                f"{self.units!r}, and units of new rows are others"
-            )
+        used = {self.y, self.score, self.weight, self.baseline, self.decided, *splits}
+        if self.units is not None and self.units in used:
+            does = "is something else too; name a column of its own"
+            raise InputError(f"{self.where}`units`: {self.units!r} {does}")
         for name in splits:
             if name not in known:
                 what = "`sensitive_features` does not name" if self.columns else "the table lacks"
@@ -157,9 +151,7 @@ def frame_rows_of(
         source = source_of(own.X)
         known = source.schema()
         label = y if own.y is None and y in known else own.y
-        changed = {
-            "weight": own.sample_weight, "baseline": own.baseline, "units": own.units
-        }  # fmt: skip
+        changed = {"weight": own.sample_weight, "baseline": own.baseline, "units": own.units}
         more = {k: v for k, v in roles.items() if k not in changed or v in known}
         more |= {k: v for k, v in changed.items() if v is not None}
         these = _names(own.sensitive_features)
@@ -433,14 +425,9 @@ class CountedRows:
         return Confusion(rows.codebook, *counts, weight.units)
 
     def confusion_of(self, rule: Rule) -> Confusion:
-        """What a rule does whose thresholds lie between bins, with what each unit weighs in it."""
-        out, rows = self.tally().confusion(rule), self.inputs.rows
-        if rows.units is None:
-            return out
-        decided = rule.distribution(
-            self._joined("low"), rows.segment if rule.needs_segments else None
-        )
-        return replace(out, units=self.confusion(decided).units)
+        """What a rule does whose thresholds lie between bins."""
+        segment = self.inputs.rows.segment if rule.needs_segments else None
+        return self.confusion(rule.distribution(self._joined("low"), segment))
 
     @property
     def _smallest(self) -> Floats:
@@ -500,7 +487,7 @@ def _as_rows(
             None,
             columns or None,
             None if baseline is None else table.values(baseline),
-            units=units_of(units, None, table.counts.n_lines, called=own.units),
+            units=units_of(units, None, table.counts.n_lines, called=own.units or ""),
         )
     return CheckedData.check(goal, known, given, decide_on, most_levels=MOST_GROUPS)
 
