@@ -73,8 +73,8 @@ def test_the_rule_is_that_of_rows_in_memory(run, here, columns, tables):
 
 def test_weights_the_deployed_model_and_draws(run, here, columns):
     goal = "maximize precision subject to recall >= 0.6 and churn <= 0.2"
-    more = "--weight w --unit case --baseline old --draws --exact --accept too-close --json --rule r.json"
-    done = run(f"{SOLVE} '{goal}' {more}")
+    more = "--weight w --unit case --baseline old --draws --exact --accept too-close"
+    done = run(f"{SOLVE} '{goal}' {more} --json --rule r.json")
     assert done.code == 0, done.err
     memory = solve(
         goal, columns["score"], columns["label"], sample_weight=columns["w"],

@@ -143,7 +143,7 @@ def test_units_of_several_tables_are_on_one_side():
     sure = {"units": "customer", "confidence": 0.9, "test_size": 0.0}
     easy, one = "maximize recall subject to precision >= 0.3", table["customer"].isin(held)
     assert fit_table(table[~one], easy, certify_on=table[one], **sure).guarantee.rows == one.sum()
-    with pytest.raises(InputError, match="`certify_on`: .* customers have rows in the fit, too"):
+    with pytest.raises(InputError, match=r"`certify_on`: .* customers have rows in the fit, too"):
         fit_table(table[~one], easy, certify_on=table, **sure)
 
 

@@ -228,8 +228,8 @@ def units_of(given: Any, X: Any, n_rows: int, where: str = "", called: str = "")
     names = (mix(bits.copy()) >> np.uint64(1)).astype(np.int64)
     missing = np.flatnonzero(bits == _MISSING)
     names[missing] = singles(len(missing))
-    called = called or (given if isinstance(given, str) else getattr(given, "name", None))
-    return Units(names, _in_plural(called) if isinstance(called, str) and called else "units")
+    name = called or (given if isinstance(given, str) else getattr(given, "name", None))
+    return Units(names, _in_plural(name) if isinstance(name, str) and name else "units")
 
 
 def _in_plural(name: str) -> str:

@@ -264,12 +264,12 @@ class FittedModel:
         looked_at: Mapping[str, str] | None = None,
         labelled: bool = True,
         deployed: bool = True,
-        units: str | bool | None = False,
+        units: str | None = "",
     ) -> dict[str, Any]:
         """X, y and what belongs to them, as methods of classifiers take them."""
         # `looked_at` are further columns, with who looks at them; without `deployed` there are no
         # decisions of the deployed model, also where the goal refers to it; `datasets` is None
-        # where one table is taken only; `units` is None for those of the fit, False for none.
+        # where one table is taken only; `units` is None for that of the fit, "" for none.
         from setpoint.blackbox import BlackBox
         from setpoint.inputs import Deployed
         from setpoint.tables.roles import RowReader, check_threshold, find_metric_columns, sides
@@ -310,17 +310,15 @@ class FittedModel:
         by_unit = {} if unit is None else {"units": part.units}
         return {"X": part.X, "y": part.y, "datasets": sets or None, **sides(part), **by_unit}
 
-    def _unit_in(self, table: Table, named: str | bool | None) -> str | None:
+    def _unit_in(self, table: Table, named: str | None) -> str | None:
         """The column of the units: the one named, or that of the fit where the table has it."""
-        if isinstance(named, str) or named is False:
-            return named or None
-        if self.units is not None and self.units not in table.frame:
-            note(
-                f"{table.name} has no column {self.units!r}, the unit of the rows of the fit: its "
-                "rows are taken to be independent of each other"
-            )
-            return None
-        return self.units
+        if named is not None or self.units is None or self.units in table.frame:
+            return (self.units if named is None else named) or None
+        note(
+            f"{table.name} has no column {self.units!r}, the unit of the rows of the fit: its "
+            "rows are taken to be independent of each other"
+        )
+        return None
 
     @property
     def _name(self) -> str:

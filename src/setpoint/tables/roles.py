@@ -556,7 +556,9 @@ def _names_of(part: Dataset) -> NDArray[np.int64]:
     """A number for the unit of each row."""
     from setpoint.inputs import units_of
 
-    return units_of(part.units, None, len(part.X)).names
+    units = units_of(part.units, None, len(part.X))
+    assert units is not None
+    return units.names
 
 
 def _twins(part: Dataset, other: Dataset) -> NDArray[np.int64]:
