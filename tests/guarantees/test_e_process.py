@@ -1,11 +1,13 @@
-"""Bets row by row: never surer than promised, the same in any batches."""
+"""Bets by rows or by units: never surer than promised, rows the same in any batches."""
 
+import json
 from itertools import product
 
 import numpy as np
 import pytest
 
-from setpoint import Monitor
+from setpoint import GoalError, Monitor
+from setpoint.errors import InputError, InputTypeError
 from thinning import over
 
 
@@ -147,3 +149,103 @@ def test_history_stays_bounded():
     assert rows[-1] == 60_000
     assert wealth.shape == (1, len(rows))
     assert len(rows) <= 1_025
+
+
+# ------------------------------------------------------------------------------- units
+UNITS = (
+    "maximize recall subject to precision >= 0.8 and predicted_rate <= 0.5 and f1 >= 0.7 and "
+    "cost({(0, 1): 1, (1, 0): 5}) <= 0.6"
+)
+
+
+def test_units_of_one_row_are_rows():
+    pred, true, _, _ = stream(900)
+    for restart in (True, False):
+        rows = watch(UNITS, restart=restart).update_decisions(pred, true)
+        units = watch(UNITS, restart=restart, largest_unit=1)
+        for part in np.split(np.arange(900), [7, 100, 400]):
+            units.update_decisions(pred[part], true[part], units=part)
+        own, found = rows.to_dict(), units.to_dict()
+        assert {name: found[name] for name in own} == own
+        assert found.keys() - own.keys() == {"largest_unit", "seen", "left_out"}
+
+
+def test_what_a_unit_adds_by_hand():
+    """Rows add up over the largest unit; of a larger one counts the mean; nobody counts twice."""
+    monitor = watch("maximize f1 subject to precision >= 0.5", restart=False, largest_unit=4)
+    bets = monitor._bets.sizes[0]
+    true, units = [1, 0, 0, 1, 1, 0, 0, 0], list("abacccccb"[:8])
+    monitor.update_decisions(np.ones(8, int), true, units=units)
+    monitor.update_decisions([1, 1, 0], [1, 1, 1], units=["a", "d", "e"])  # a has come before
+    x = np.array([0.0, -0.5 / 4, -0.5 / 5, 0.5 / 4])  # a: +, -; b: -; c: two of five; d; e: none
+    wanted = np.mean(np.prod(1.0 - bets[:, None] * x, axis=1))
+    assert monitor.wealth_[0] == pytest.approx(wanted, rel=1e-12)
+    assert (monitor.n_rows_, monitor.n_left_out_) == (5, 1)
+    assert "1 rows of units that had come before are left out" in str(monitor)
+    again = watch("maximize f1 subject to precision >= 0.5", restart=False, largest_unit=4)
+    again.resume(json.loads(json.dumps(monitor.to_dict())))
+    for one in (again, monitor):  # rows of no unit are units by themselves, and none comes back
+        one.update_decisions([1, 1, 1], [0, 0, 1], units=[None, None, "d"])
+    assert again.to_dict()["left_out"] == 2
+    assert again.to_dict()["wealth"] == monitor.to_dict()["wealth"]
+
+
+def test_labels_of_units_that_come_late():
+    pred, true, _, _ = stream(600)
+    units = np.arange(600) // 3
+    goal = "maximize recall subject to precision >= 0.8 and predicted_rate <= 0.5"
+    now, later = (watch(goal, largest_unit=3) for _ in range(2))
+    now.update_decisions(pred, true, units=units)
+    later.update_decisions(pred, units=units).update_decisions(pred, true, late=True, units=units)
+    assert np.array_equal(now.wealth_, later.wealth_)
+    assert later.n_left_out_ == 0
+
+
+def test_wrong_units_leave_the_monitor_as_it_was():
+    monitor = watch(UNITS, largest_unit=3)
+    before, ones = monitor.to_dict(), np.ones(4, int)
+    for monitors, units, message in (
+        (monitor, None, "`units` go with the Monitor's `largest_unit`"),
+        (watch(UNITS), ones, "`units` go with the Monitor's `largest_unit`"),
+        (monitor, [1, 2], "`units` has 2 rows, 4 are expected"),
+        (monitor, "customer", "`units` names columns of X"),
+    ):
+        with pytest.raises((InputError, InputTypeError), match=message):
+            monitors.update_decisions(ones, ones, units=units)
+    assert monitor.to_dict() == before
+    with pytest.raises(InputError, match="of another largest_unit: 3, and here it is 4"):
+        watch(UNITS, largest_unit=4).resume(before)
+    with pytest.raises(InputError, match="`largest_unit` is a number of rows, 1 or more"):
+        watch(UNITS, largest_unit=0.5)
+    with pytest.raises(GoalError, match="combines rates and cannot be watched by units"):
+        watch(EVERY, groups={"sex": ["f", "m"]}, largest_unit=3)
+
+
+def alarms_of_units(streams, rate, **more):
+    """The first alarm of streams of 300 customers of ten rows, who have rates of their own."""
+    out = []
+    for i in range(streams):
+        rng = np.random.default_rng((5, i))
+        true = (rng.random(3_000) < np.repeat(rng.beta(2 * rate, 2 - 2 * rate, 300), 10)).astype(
+            int
+        )
+        monitor = watch("maximize f1 subject to precision >= 0.8", alpha=0.05, **more)
+        own = {"units": np.arange(3_000) // 10} if "largest_unit" in more else {}
+        monitor.update_decisions(np.ones(3_000, int), true, **own)
+        out += [monitor.alarms_[0].row if monitor.alarms_ else np.inf]
+    return np.array(out)
+
+
+def test_units_at_the_bound_seldom_alarm_and_worse_ones_soon():
+    by_rows = np.isfinite(alarms_of_units(25, 0.8, restart=False))
+    by_units = np.isfinite(alarms_of_units(25, 0.8, restart=False, largest_unit=10))
+    assert by_rows.mean() > 0.25
+    assert by_units.mean() <= 0.1
+    assert np.median(alarms_of_units(25, 0.65, restart=False, largest_unit=10)) < 50
+
+
+@pytest.mark.long
+def test_units_at_the_bound_alarm_no_more_often_than_promised():
+    streams = 1_000
+    share = np.isfinite(alarms_of_units(streams, 0.8, restart=False, largest_unit=10)).mean()
+    assert share <= 0.05 + 2.33 * np.sqrt(0.05 * 0.95 / streams)

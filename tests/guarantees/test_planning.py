@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from setpoint import rows_needed
 from setpoint.counts import Confusion
+from setpoint.errors import InputError
 from setpoint.guarantees import Pilot, Promise, RuleTests, Tried, fewest_rows, rows_of
-from setpoint.guarantees.planning import Binomial, fewest_trials, least_rows
+from setpoint.guarantees.planning import Binomial, ByUnit, fewest_trials, least_rows
 from setpoint.inference import successes_needed
 from thinning import over
 
@@ -94,3 +96,61 @@ def test_of_many_trials_some_say_it_of_all(q, share, monkeypatch):
     exact = least_rows(test.at, 0.8)
     assert exact <= n <= 1.01 * exact
     assert 0.8 <= test.at(n) < 0.81
+
+
+# ------------------------------------------------------------------------------- units
+@over("k", [1e-4, 0.01, 0.3, 1.0, 5.0, 100.0])
+def test_what_a_worst_unit_asks_for(k):
+    for delta in (0.2, 0.05, 0.001):
+        wanted = stats.exponnorm.isf(delta, k)
+        assert ByUnit(0.0, 1.0, k, delta).asked(1) == pytest.approx(wanted, rel=2e-4)
+
+
+def customers(n, rate, seed=0, size=5):
+    """Decisions that are all positive: hits of customers who have rates of their own."""
+    rng = np.random.default_rng(seed)
+    hits = rng.random(n * size) < np.repeat(rng.beta(2 * rate, 2 - 2 * rate, n), size)
+    return hits.astype(int), np.ones(n * size, int), np.arange(n * size) // size
+
+
+def test_units_certify_as_often_as_asked():
+    """Gaffke's p-value, drawn, on as many customers as are planned."""
+    hits, ones, units = customers(5_000, 0.9)
+    goal = "maximize recall subject to precision >= 0.8"
+    plan, rows = rows_needed(goal, hits, ones, units=units), rows_needed(goal, hits, ones)
+    assert plan.units == -(-plan.rows // 5)
+    assert plan.rows > 2 * rows.rows
+    assert f"About {plan.units:,} units ({plan.rows:,} rows) that" in str(plan)
+    rng, passed = np.random.default_rng(1), []
+    for seed in range(150):
+        x = (customers(plan.units, 0.9, 1 + seed)[0].reshape(-1, 5) - 0.8).sum(axis=1)
+        values, many = np.unique(x.round(9), return_counts=True)
+        worst = 4.0 * rng.exponential(size=500)
+        passed += [(rng.standard_gamma(many, (500, len(many))) @ values <= worst).mean() <= 0.05]
+    assert 0.6 < np.mean(passed) < 0.9
+
+
+@over("bound", ["precision >= 0.9", "g_mean + precision >= 0.9"])
+def test_a_larger_largest_unit_takes_more_and_a_small_one_caps(bound):
+    hits, ones, units = customers(2_000, 0.95)
+    given = {"classes": [0, 1], "units": units}
+    one, five, ten = (
+        rows_needed(f"maximize recall s.t. {bound}", hits, ones, largest_unit=most, **given).rows
+        for most in (1, 5, 10)
+    )
+    assert ten > five
+    assert one == pytest.approx(five, rel=0.05)  # all units are as large, and all are capped
+
+
+def test_wrong_units_of_a_pilot_are_named():
+    hits, ones, _ = customers(10, 0.9)
+    goal = "maximize recall subject to precision >= 0.8"
+    for given, message in (
+        ({"units": [1, 2]}, "`units` has 2 rows, 50 are expected"),
+        ({"units": "customer"}, "`units` names columns of X"),
+        ({"units": ones}, "`units`: all rows are of one unit"),
+        ({"largest_unit": 3}, "`largest_unit` is of `units`, which are missing"),
+        ({"units": hits, "largest_unit": 0}, "`largest_unit` is a number above 0, or None, got 0"),
+    ):
+        with pytest.raises(InputError, match=message):
+            rows_needed(goal, hits, ones, **given)

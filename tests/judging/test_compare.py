@@ -302,6 +302,41 @@ def test_rows_of_the_fit_are_said_to_flatter_and_draws_are_counted_in_expectatio
     assert bool(found.reports["today"].rule.drawn) == any("draws" in n for n in found.notes)
 
 
+def test_rows_of_one_unit_tell_as_much_as_it_does():
+    """Ten copies of each row are one unit, and pairs of three kinds tell more than a share."""
+    ten, goal = np.repeat(np.arange(len(Y)), 10), "maximize accuracy subject to recall >= 0.5"
+    made = {name: x for name, x in decisions().items() if name != "ridge"}
+    rows, units = (
+        compare(goal, {name: x[index] for name, x in made.items()}, None, Y[index], **more)
+        for index, more in ((slice(None), {}), (ten, {"units": ten, "frontier": False}))
+    )
+    pairs = zip(rows.differences["new"], units.differences["new"], strict=True)
+    for one, other in ((a.difference, b.difference) for a, b in pairs):
+        assert other.value == pytest.approx(one.value)
+        assert other.high - other.low == pytest.approx(one.high - one.low, rel=0.05)
+    report = units.reports["new"]
+    assert report.constraints[0].low == pytest.approx(
+        evaluate(goal, Y[ten], made["new"][ten], units=ten, pos_label="yes").constraints[0].low
+    )
+
+
+def test_units_are_the_column_that_a_model_was_fitted_by():
+    frame, goal = pd.DataFrame(X, columns=list("abc")), "maximize f1"
+    frame["customer"] = np.arange(len(Y)) // 4
+    new = PlugInClassifier(LogisticRegression(), goal, cv=0.5, units="customer").fit(frame, Y)
+    given = {"today": models()["today"].predict(X), "new": new}
+    found = compare(goal, given, frame, Y, frontier=False)
+    named = compare(goal, given, frame, Y, frontier=False, units=frame["customer"].to_numpy())
+    assert found.differences["new"][0].difference == named.differences["new"][0].difference
+    plain = compare(goal, decisions(), frame, Y, frontier=False).differences["new"][0].difference
+    assert plain.low != found.differences["new"][0].difference.low
+    for units, message in (([1, 2], "`units` has 2 rows"), ("shop", "`units`.* 'shop'")):
+        with pytest.raises(ValueError, match=message):
+            compare(goal, given, frame, Y, units=units)
+    one = compare(goal, decisions(), None, Y, frontier=False, units=np.ones(len(Y)))
+    assert one.verdict == CLOSE  # one unit shows nothing
+
+
 @pytest.mark.long
 def test_the_interval_of_a_difference_covers():
     """Of 600 draws of 400 rows each limit misses the true difference at most 5 % of the time."""

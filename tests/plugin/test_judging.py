@@ -19,9 +19,9 @@ PRECISE = "maximize recall subject to precision >= 0.6"
 S = sample(600)
 
 
-def judge_of(goal, y, weight=None, deployed=None, **columns):
+def judge_of(goal, y, weight=None, deployed=None, units=None, **columns):
     """A judge whose rules are those of `solve`."""
-    rows = {None: GivenRows(len(y), y, weight, columns or None, deployed)}
+    rows = {None: GivenRows(len(y), y, weight, columns or None, deployed, units=units)}
 
     def find(goal, evidence):
         found = solve(goal, evidence.scores, y, sensitive_features=columns, decide_on=None)
@@ -89,6 +89,24 @@ def test_differences_by_influence_are_near_those_by_strata(objective, weighted):
         assert width < other_width
     else:
         assert width == pytest.approx(other_width, rel=0.06)
+
+
+def test_ten_copies_of_a_unit_tell_as_much_as_one():
+    ten = np.repeat(np.arange(600), 10)
+    one, many = judge_of(PRECISE, S.y), judge_of(PRECISE, S.y[ten], units=ten)
+    decided = [(x > 0.7).astype(int) for x in (S.scores, S.scores[::-1])]
+    found = one.difference_by_influence(*decided, 0.95)
+    copied = many.difference_by_influence(*(x[ten] for x in decided), 0.95)
+    assert (copied.low, copied.high) == pytest.approx((found.low, found.high), rel=1e-9)
+    rates = [(0.3,), (0.2,)]
+    pairs = [
+        [judge.of_decisions("", {None: x[index]}) for x in decided]
+        for judge, index in ((one, slice(None)), (many, ten))
+    ]
+    added = [
+        judge._variance_by_influence(p, rates) for judge, p in zip((one, many), pairs, strict=True)
+    ]
+    assert added[1] == pytest.approx(added[0], rel=1e-9)
 
 
 @over("goal", ["minimize churn", "maximize accuracy.decided subject to deferral_rate <= 0.5"])

@@ -1,4 +1,4 @@
-"""Monitor: whether a rule that was deployed still keeps its constraints, row by row."""
+"""Monitor: whether a deployed rule still keeps its constraints, by rows or by units."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from setpoint.classifiers.base import GoalClassifier, fingerprint
 from setpoint.counts import Codebook, Confusion, Stratum
 from setpoint.errors import GoalError, InputError, InputTypeError
 from setpoint.goals import Expression, Goal, Label, Other, as_goal, in_words, require_plain
-from setpoint.guarantees import Bets, Increments, Wealth, bets_of, increments_of
+from setpoint.guarantees import Bets, Increments, Wealth, bets_of, increments_of, on_units
 from setpoint.inputs import CheckedData, GivenRows, classes_of
 from setpoint.parameters import is_number
 from setpoint.program import link
@@ -65,11 +65,13 @@ class Alarm:
     part : str
         Of several statements that it is made of, the one: a group, or two; "" for the only one.
     row : int
-        The row of the alarm, counted from 1.
+        The row of the alarm, counted from 1; where units are watched, the unit.
     since : int
         Since which row the bets have won: an estimate of when it began.
     value : float
         Of the left side on the rows since then.
+    each : {"row", "unit"}
+        What is counted.
 
     Examples
     --------
@@ -85,9 +87,10 @@ class Alarm:
     row: int
     since: int
     value: float
+    each: str = "row"
 
     def __str__(self) -> str:
-        return f"{self._name}: broken, seen at row {self.row:,}; {self._since()}"
+        return f"{self._name}: broken, seen at {self.each} {self.row:,}; {self._since()}"
 
     @property
     def _name(self) -> str:
@@ -97,15 +100,15 @@ class Alarm:
         """The value of the left side since the estimated row, in its unit."""
         side = Goal.parse(f"maximize recall subject to {self.constraint}").constraints[0].lhs
         value = shown(self.value, unit_of(side))
-        return f"since about row {self.since:,} {what or in_words(side)} is {value}"
+        return f"since about {self.each} {self.since:,} {what or in_words(side)} is {value}"
 
 
 class Monitor:
     """Watch a deployed rule: an alarm when its constraints stop holding.
 
     Rows come in batches of any size, with labels or without; the same rows in other batches
-    give the same alarms. Memory is constant. Constraints that need no labels, such as one on
-    the predicted rate or on churn, are watched on every row.
+    give the same alarms. Memory is constant, but for the names of units. Constraints that need no
+    labels, such as one on the predicted rate or on churn, are watched on every row.
 
     Parameters
     ----------
@@ -128,17 +131,27 @@ class Monitor:
     groups : mapping of str to sequence, optional
         All values of the columns that the goal compares, where no classifier of this library
         knows them: ``{"sex": ["f", "m"]}``.
+    largest_unit : float, optional
+        The most rows that a unit, such as a customer, could have. Bets are then on units: rows of
+        one unit may depend on each other, and those of one update count together. A unit with
+        more rows counts as so many; one that comes back in a later update depends on its past,
+        and its rows are left out. None: that of the classifier's ``Confidence``; without one,
+        bets are on rows.
 
     Attributes
     ----------
     alarms_ : list of Alarm
         The first of each statement, in their order.
     n_rows_ : int
+        Rows so far; where units are watched, units.
+    n_left_out_ : int
+        Rows of units that had come before.
 
     Raises
     ------
     GoalError
-        If a constraint cannot be watched row by row, or the goal refers to other data sets.
+        If a constraint cannot be watched row by row, or is one on a difference and units are
+        watched, or the goal refers to other data sets.
     ValueError, TypeError
         If an argument is wrong; the message names it.
 
@@ -173,6 +186,7 @@ class Monitor:
         classes: Any = None,
         pos_label: Any = None,
         groups: Mapping[str, Sequence[Any]] | None = None,
+        largest_unit: float | None = None,
     ) -> None:
         own = model if isinstance(model, GoalClassifier) else None
         if own is not None:
@@ -215,6 +229,15 @@ class Monitor:
         there = Confusion.of_units(self.codebook, (~early).astype(float))
         linked = link(self.goal, self.codebook)
         self.watched: tuple[Increments, ...] = increments_of(linked, there)
+        stated = None if own is None else getattr(own.confidence, "largest_unit", None)
+        self.largest_unit = most = stated if largest_unit is None else largest_unit
+        if most is not None and not (is_number(most) and most >= 1.0):
+            raise InputError(f"`largest_unit` is a number of rows, 1 or more, got {most!r}")
+        mixed = [self.goal.constraints[x.constraint] for x in self.watched if len(x.shares) > 1]
+        if most is not None and mixed:
+            raise GoalError(f"{mixed[0]} combines rates and cannot be watched by units; watch each")
+        self._each, self.n_left_out_ = "unit" if most else "row", 0
+        self._seen: list[set[int]] = [set(), set()]
         self._early = early.ravel()
         self._bets: Bets = bets_of(self.watched, self._early)
         self._wealth = Wealth.start(self._bets, restart=restart)
@@ -229,6 +252,7 @@ class Monitor:
         sensitive_features: Any = None,
         baseline: Any = None,
         late: bool = False,
+        units: Any = None,
     ) -> Self:
         """Watch rows that the model decides.
 
@@ -243,6 +267,9 @@ class Monitor:
         late : bool
             Whether these are labels of rows that were counted before without them: what needs
             no labels is not counted again.
+        units : array-like of shape (N,) or str, optional
+            With `largest_unit`, the unit that each row belongs to, or the column of X that says
+            so; None: the column that the classifier was fitted by.
 
         Returns
         -------
@@ -264,7 +291,9 @@ class Monitor:
             if self.model.rule_.needs_segments:
                 looks["sensitive_features"] = sensitive_features
         decided = self.model.predict(X, **looks)
-        return self._update(decided, y, X, sensitive_features, baseline, late)
+        if units is None and isinstance(self.model, GoalClassifier):
+            units = self.model.units_column_ or self.model.units
+        return self._update(decided, y, X, sensitive_features, baseline, late, units)
 
     def update_decisions(
         self,
@@ -274,6 +303,7 @@ class Monitor:
         sensitive_features: Any = None,
         baseline: Any = None,
         late: bool = False,
+        units: Any = None,
     ) -> Self:
         """Watch decisions.
 
@@ -282,33 +312,50 @@ class Monitor:
         y_pred : array-like of shape (N,)
             Decisions, in the order in which the rows came.
         y_true : array-like of shape (N,), optional
-        sensitive_features, baseline, late
+        sensitive_features, baseline, late, units
             As in :meth:`update`.
 
         Returns
         -------
         self
         """
-        return self._update(y_pred, y_true, None, sensitive_features, baseline, late)
+        return self._update(y_pred, y_true, None, sensitive_features, baseline, late, units)
 
     def _update(
-        self, decided: Any, y: Any, X: Any, columns: Any, baseline: Any, late: bool
+        self, decided: Any, y: Any, X: Any, columns: Any, baseline: Any, late: bool, units: Any
     ) -> Self:
+        if (units is None) != (self.largest_unit is None):
+            raise InputTypeError("`units` go with the Monitor's `largest_unit`: both or neither")
         if late and y is None:
             raise InputError(
                 "`late=True` is for labels of rows that were counted before: y is None"
             )
         pred = self._classes.codes(decided, "y_pred" if X is None else "predict")
-        rows = GivenRows(len(pred), y, None, columns, baseline, X)
+        rows = GivenRows(len(pred), y, None, columns, baseline, X, units)
         checked = CheckedData.check(self.goal, self._classes, {None: rows}, None, unlabelled=True)
         known = replace(checked, decide_on=(), codebook=self.codebook)
         codes = np.asarray(known.rows.kind, np.int64) * len(self._classes.labels) + pred
         codes += self._early.size if late else 0
-        for new in self._wealth.add(self._bets, codes, self.limit, restart=self.restart):
+        bets = self._bets
+        if known.rows.units is not None:
+            bets = self._on_units(known.rows.units.names, codes, (not late, y is not None))
+            codes = np.arange(len(bets.first) - 1)
+        for new in self._wealth.add(bets, codes, self.limit, restart=self.restart):
             x = self.watched[new.requirement]
             text = str(self.goal.constraints[x.constraint])
-            self.alarms_.append(Alarm(text, x.part, new.row, new.since, new.value))
+            self.alarms_.append(Alarm(text, x.part, new.row, new.since, new.value, self._each))
         return self
+
+    def _on_units(self, names: Codes, codes: Codes, asked: tuple[bool, bool]) -> Bets:
+        """Bets on the units that they do not know, before labels come and with them."""
+        seen = np.array([[name in own for name in names.tolist()] for own in self._seen])
+        known, new = (part & np.array(asked)[:, None] for part in (seen, ~seen))
+        self.n_left_out_ += int(known.any(axis=0).sum())
+        for own, rows in zip(self._seen, new, strict=True):
+            own.update(names[rows & (names >= 0)].tolist())  # below 0: of no unit
+        some, of_bets = new.any(axis=0), new[np.array(self.needs_labels, np.int64)]
+        most = float(self.largest_unit or 1)
+        return on_units(self._bets, codes[some], names[some], of_bets[:, some], most)
 
     # ------------------------------------------------------------------ what is known
     @property
@@ -318,7 +365,7 @@ class Monitor:
 
     @property
     def n_rows_(self) -> int:
-        """Rows so far."""
+        """Rows so far; where units are watched, units."""
         return int(self._wealth.clock[0])
 
     @property
@@ -342,19 +389,21 @@ class Monitor:
 
     def lines(self) -> list[str]:
         """What is known, in sentences."""
-        out = [f"No alarm after {self.n_rows_:,} rows."]
+        out = [f"No alarm after {self.n_rows_:,} {self._each}s."]
         if self.alarms_:
             first = min(self.alarms_, key=lambda a: a.row)
             found = first._since(first._name if first.part else "")
-            begun = f"Alarm at row {first.row:,} of {self.n_rows_:,}: {found}."
+            begun = f"Alarm at {first.each} {first.row:,} of {self.n_rows_:,}: {found}."
             out = [begun, *map(str, self.alarms_)]
         share = self._wealth.now / self.limit
         for name, part in zip(self.names(), share.tolist(), strict=True):
             so_far = percent(min(part, 1.0))
             out.append(f"{name}: evidence that it is broken at {so_far} of what an alarm takes")
+        if self.n_left_out_:
+            out.append(f"{self.n_left_out_:,} rows of units that had come before are left out")
         rate = f"the chance of ever an alarm is at most {percent(self.alpha)}."
         if self.restart:
-            rate = f"an alarm comes after {1 / self.alpha:,.0f} rows or more on average."
+            rate = f"an alarm comes after {1 / self.alpha:,.0f} {self._each}s or more on average."
         return [*out, f"While all is well, {rate}"]
 
     def section(self) -> TextSection:
@@ -418,7 +467,7 @@ class Monitor:
         axes.set_ylim(LOWEST, min(10.0 * most, 1e6 * self.limit))
         axes.set_yscale("log")
         axes.set_xlim(0, max(self.n_rows_, 1))
-        panel.finish("rows", "evidence that the bound is broken")
+        panel.finish(f"{self._each}s", "evidence that the bound is broken")
         panel.legend(columns=2 if max(map(len, names)) <= _HALF else 1)
         if len(shown) < len(names):
             panel.caption(f"Of {len(names)} statements, the {len(shown)} nearest to the alarm.")
@@ -428,6 +477,8 @@ class Monitor:
     def to_dict(self) -> dict[str, Any]:
         """The state as plain values for JSON, exact to the last bit."""
         state = {f.name: getattr(self._wealth, f.name).tolist() for f in fields(self._wealth)}
+        seen = [sorted(names) for names in self._seen]
+        of_units = {"largest_unit": self.largest_unit, "seen": seen, "left_out": self.n_left_out_}
         return {
             "format": FORMAT,
             "goal": str(self.goal),
@@ -436,8 +487,9 @@ class Monitor:
             "restart": self.restart,
             "model": self._name(),
             "strata": [str(s) for s in self.codebook.strata],
-            "alarms": [asdict(a) for a in self.alarms_],
+            "alarms": [{k: v for k, v in asdict(a).items() if k != "each"} for a in self.alarms_],
             "wealth": state,
+            **(of_units if self.largest_unit else {}),
         }
 
     def resume(self, data: Mapping[str, Any]) -> Self:
@@ -459,11 +511,11 @@ class Monitor:
         if data.get("format") != FORMAT or "wealth" not in data:
             raise InputError(f"a state of a Monitor of format {FORMAT} is read here")
         own, words = self.to_dict(), {"strata": "groups", "restart": "`restart`"}
-        for name in ("goal", "classes", "strata", "alpha", "restart", "model"):
-            given, what = data.get(name), words.get(name, name)
-            if given != own[name]:
+        for name in ("goal", "classes", "strata", "alpha", "restart", "model", "largest_unit"):
+            given, here, what = data.get(name), own.get(name), words.get(name, name)
+            if given != here:
                 raise InputError(
-                    f"the state is of another {what}: {given!r}, and here it is {own[name]!r}"
+                    f"the state is of another {what}: {given!r}, and here it is {here!r}"
                 )
         state = {}
         for name, known in vars(self._wealth).items():
@@ -472,7 +524,9 @@ class Monitor:
                 raise InputError(f"the state is damaged: {name} has {array.size} numbers")
             state[name] = array.reshape(known.shape)
         self._wealth = Wealth(**state)
-        self.alarms_ = [Alarm(**a) for a in data["alarms"]]
+        self.alarms_ = [Alarm(**a, each=self._each) for a in data["alarms"]]
+        self._seen = [*map(set, data.get("seen", ((), ())))]
+        self.n_left_out_ = data.get("left_out", 0)
         return self
 
     def _name(self) -> str:

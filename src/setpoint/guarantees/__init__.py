@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Wealth,
         bets_of,
         increments_of,
+        on_units,
     )
     from setpoint.guarantees.paths import MARGINS, monotone_constraints
     from setpoint.guarantees.planning import Pilot, RowsPlan, fewest_rows, rows_of

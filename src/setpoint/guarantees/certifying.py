@@ -355,7 +355,7 @@ class EveryCutoff:
         ends = [s.curve.n_cutoffs - 1 for s in self.cuts.segments]
         return [self._tried([{round(share * end): 1.0} for end in ends]) for share in shares]
 
-    def rows_needed(self, tests: RuleTests, _end: Ended) -> int | None:
+    def rows_needed(self, tests: RuleTests, end: Ended) -> int | None:
         """So many rows at least, if new ones are like these; None: no number would do."""
         shares = len({(side.segment, side.rises) for side in self.sides})
         if shares > len({side.segment for side in self.sides}):
@@ -363,11 +363,12 @@ class EveryCutoff:
         times = 1.0
         for side in self.sides:
             level = tests.promise.levels[side.constraint]
+            found = side.asked.trials(tests.counted(end.kept.confusion))
             assert level is not None
-            if not 0.0 < side.share < 1.0 or not side.trials:
+            if found is None or not 0.0 < found.share < 1.0 or not found.trials:
                 return None
-            fewest = math.ceil(math.log(level / shares) / math.log(side.share))
-            times = max(times, fewest / side.trials)
+            fewest = math.ceil(math.log(level / shares) / math.log(found.share))
+            times = max(times, fewest / found.trials)
         return math.ceil(self.cuts.evidence.n_rows * times)
 
 
@@ -488,15 +489,10 @@ class AlongPath:
 
     def _confusion(self, rule: Rule, found: Found) -> Confusion:
         evidence, key = self._scored(found), id(found.model)
-        if rule.randomized and self.how.draws is not None:
-            assert isinstance(evidence, Evidence)  # a draw for each of them
-            segments = evidence.rows.segment if rule.needs_segments else None
-            decided = rule.decide(evidence.scores, segments, self.how.draws)
-            return evidence.rows.decided(decided)
-        if self.learnt.is_measured:
-            return decided_on(evidence, rule, self.learnt)
-        if evidence.n_scores is not None or evidence.codebook.defers:
-            return evidence.confusion(rule)
+        draws = self.how.draws if rule.randomized else None
+        apart = evidence.n_scores is not None or evidence.codebook.defers
+        if apart or draws is not None or self.learnt.is_measured:
+            return decided_on(evidence, rule, self.learnt, draws)
         if key not in self.cuts:
             self.cuts[key] = CutoffSet(self.learnt.program.table, evidence)
         return self.cuts[key].confusion_of(rule)

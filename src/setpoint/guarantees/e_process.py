@@ -257,6 +257,24 @@ def bets_of(watched: Sequence[Increments], early: NDArray[np.bool_]) -> Bets:
     )
 
 
+def on_units(bets: Bets, codes: Codes, names: Codes, of_bets: Bools, largest: float) -> Bets:
+    """Bets that take units, in the order of first rows, for codes: each adds up its rows."""
+    # Of a unit with more rows their mean counts; of_bets (requirements, N) is what counts at all.
+    _, start, place = np.unique(names, return_index=True, return_inverse=True)
+    place = np.argsort(np.argsort(start))[place]
+    lines, n = np.diff(bets.first)[codes], len(bets.sign)
+    row = np.repeat(np.arange(len(codes)), lines)
+    line = np.arange(len(row)) + (bets.first[codes] - np.cumsum(lines) + lines)[row]
+    kept = of_bets[bets.requirement[line], row]
+    line, which = line[kept], (place[row] * n + bets.requirement[line])[kept]
+    which, own, rows = np.unique(which, return_inverse=True, return_counts=True)
+    sums = (np.bincount(own, part[line]) for part in (bets.above, bets.below, bets.added))
+    above, below, added = (part / np.maximum(rows, largest) for part in sums)
+    first = np.searchsorted(which, n * np.arange(len(start) + 1))
+    out = replace(bets, first=first, requirement=which % n, share=np.full(len(which), -1))
+    return replace(out, above=above, below=below, added=added)
+
+
 def _sizes(low: float, high: float) -> Floats:
     """A geometric grid: the best bet against a share of bad rows b above q is about b - q."""
     if high <= 0:  # met with nothing to spare: one bad row shows that it is broken

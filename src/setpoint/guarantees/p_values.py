@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import filterfalse
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betainc, betaincinv, logsumexp
 
 from setpoint.array_types import Floats
 from setpoint.guarantees.requirements import (
-    Largest,
     Part,
     Rates,
     Requirement,
@@ -203,23 +202,13 @@ Ranges = Mapping[str, tuple[float, float]]
 """The smallest and the largest value that a column could have."""
 
 
-def bounded_p(
-    x: Requirement,
-    counted: CountedRates,
-    ranges: Ranges,
-    *,
-    strict: bool,
-    largest: Largest | None = None,
-) -> float:
+def bounded_p(x: Requirement, counted: CountedRates, ranges: Ranges, *, strict: bool) -> float:
     """The p-value of a bound on one fraction of sums over units."""
     parts, units = _by_table(x.function, counted), counted.confusion.units
     assert parts is not None
     assert units is not None
     added = x.sign * (parts[0] - x.level * parts[1])
-    most = 1.0
-    if largest is not None:
-        most = largest(np.any([part != 0.0 for part in parts], axis=(0, 1)).ravel())
-    values = units.sums(added)
+    values, most = units.sums(added), counted.most_of_unit(*parts)
     worst = most * float(_ends(added, counted, ranges)[0].min(initial=0.0))
     if not strict:
         return gaffke_p(values, worst)
@@ -478,8 +467,6 @@ class PValues:
     strict: bool = False
     fractional: bool = False
     ranges: Ranges | None = None
-    largest: Largest | None = None
-    """Where units are not rows that weigh the same, the most that one could weigh."""
     seed: int = 0
 
     def of(self, part: Part, level: float) -> PValue:
@@ -494,17 +481,16 @@ class PValues:
         return PValue(min(1.0, max(len(found), 1) * min((f.p for f in found), default=1.0)), kind)
 
     def _requirement(self, x: Requirement, level: float) -> PValue:
-        by_unit = self.largest is not None
+        by_unit = self.counted.largest is not None
         one = by_unit and self.counted.fraction(x.function) is not None
         if one or self.counted.looks_at_amounts(x.function):
-            how: Any = {"strict": self.strict, "largest": self.largest}
-            p = bounded_p(x, self.counted, self.ranges or {}, **how)
+            p = bounded_p(x, self.counted, self.ranges or {}, strict=self.strict)
             return PValue(p, "betting" if self.strict else "gaffke")
         if not (self.fractional or by_unit):
             trials = x.trials(self.counted)
             if trials is not None:
                 return PValue(trials.p_value, "binomial")
-        rates = rates_in(x.function, self.counted, self.largest)
+        rates = rates_in(x.function, self.counted)
         if self.strict or x.function.has_kinks:
             # Drawing is right for smooth functions: a largest of several is drawn too large.
             return self._proved(x, rates)
@@ -543,7 +529,7 @@ class PValues:
         x, counted, ranges = constraint.function, self.counted, self.ranges
         part = requirements_of(constraint)
         plain = isinstance(part, Requirement) and part.function is x
-        if plain and not (self.strict or self.fractional or self.largest):
+        if plain and not (self.strict or self.fractional or counted.largest):
             ends = exact_limits(x, counted, level, level)
             if ends is not None:
                 return ends[0] if constraint.sign > 0 else ends[1]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from setpoint.counts import Counted, Curve
 from setpoint.errors import InputError
 from setpoint.guarantees.promise import RuleTests, Tried, decided_on
 from setpoint.guarantees.requirements import Requirement, leaves, needs_one_of_several
-from setpoint.inference import CountedRates, Trials, rounded, successes_needed
+from setpoint.inference import CountedRates, Trials, rounded
 from setpoint.rules import Band, Rule, Threshold
 from setpoint.search import CutoffSet, Segment
 
@@ -159,25 +158,13 @@ def _counts(segment: Segment, numbers: NDArray[np.int64], shape: tuple[int, ...]
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class MonotoneConstraint:
+class MonotoneConstraint(NamedTuple):
     """A statement that loosens as the threshold of a segment moves one way."""
 
     segment: int
     rises: bool
-    good: NDArray[np.bool_]
-    trials: int
-    share: float
     constraint: int
-    by_unit: Requirement | None = None
-    """What units show, where they are not rows that weigh the same."""
-
-    def successes(self, curve: Curve) -> NDArray[np.int64]:
-        """The successes at every cut-off of its segment."""
-        good = np.array([self.good[c, t] for c, t in curve.kinds], float)
-        # Rejected successes become accepted ones as the threshold falls, or the other way round.
-        successes = (good[:, 1] - good[:, 0]) @ curve.counts + good[:, 0] @ curve.counts[:, -1]
-        return np.asarray(np.rint(successes), np.int64)
+    asked: Requirement
 
 
 def monotone_constraints(evidence: Counted, tests: RuleTests) -> list[MonotoneConstraint]:
@@ -194,7 +181,7 @@ def monotone_constraints(evidence: Counted, tests: RuleTests) -> list[MonotoneCo
         if needs_one_of_several(part):
             return []
         for x in leaves(part):
-            one = _monotone(evidence, counted, x, i, tests.promise.largest is not None)
+            one = _monotone(evidence, counted, x, i)
             if one is None:
                 return []
             out.append(one)
@@ -202,11 +189,10 @@ def monotone_constraints(evidence: Counted, tests: RuleTests) -> list[MonotoneCo
 
 
 def _monotone(
-    evidence: Counted, counted: CountedRates, x: Requirement, number: int, by_unit: bool
+    evidence: Counted, counted: CountedRates, x: Requirement, number: int
 ) -> MonotoneConstraint | None:
-    added = x.added(counted)
-    found = Trials(0, 0, math.nan) if by_unit else x.trials(counted)
-    if found is None or added is None:
+    added, by_unit = x.added(counted), counted.largest is not None
+    if added is None or not (by_unit or x.trials(counted)):
         return None
     added = rounded(added)
     strata, trues = np.nonzero(evidence.marginals.weights)
@@ -218,8 +204,7 @@ def _monotone(
     fixed = by_unit or ((own[:, 0] != 0) == (own[:, 1] != 0)).all()
     if len(segments) != 1 or not fixed or not (rises or (gain <= 0).all()) or not gain.any():
         return None
-    one = int(segments[0]), rises, added > 0, found.trials, found.share, number
-    return MonotoneConstraint(*one, x if by_unit else None)
+    return MonotoneConstraint(int(segments[0]), rises, number, x)
 
 
 def certified_windows(
@@ -234,37 +219,40 @@ def certified_windows(
     for side in sides:
         level = tests.promise.levels[side.constraint]
         assert level is not None
-        if side.by_unit is not None:
-            ok = _last_passed(cuts, tests, side, level / shares)
-        else:
-            least = least_successes(side.trials, side.share, level / shares, next_rows)
-            found = np.flatnonzero(side.successes(cuts.segments[side.segment].curve) >= least)
-            ok = None if not len(found) else int(found[0 if side.rises else -1])
-        if ok is None:
+        found = _boldest(cuts, tests, side, level / shares, next_rows)
+        if found is None:
             return None
         if side.rises:
-            first[side.segment] = max(first[side.segment], ok)
+            first[side.segment] = max(first[side.segment], found)
         else:
-            last[side.segment] = min(last[side.segment], ok)
+            last[side.segment] = min(last[side.segment], found)
     if any(a > b for a, b in zip(first, last, strict=True)):
         return None
     return list(zip(first, last, strict=True))
 
 
-def _last_passed(
-    cuts: CutoffSet, tests: RuleTests, side: MonotoneConstraint, level: float
+def _boldest(
+    cuts: CutoffSet,
+    tests: RuleTests,
+    side: MonotoneConstraint,
+    level: float,
+    next_rows: int | None,
 ) -> int | None:
-    """The boldest cut-off of a segment that units certify: their values move one way with it."""
-    asked = side.by_unit
-    assert asked is not None
-    end = cuts.segments[side.segment].curve.n_cutoffs - 1
+    """The boldest cut-off of a segment that passes: p-values move one way with it."""
     choice = [{0: 1.0} for _ in cuts.segments]
 
     def passes(number: int) -> bool:
         choice[side.segment] = {number: 1.0}
-        confusion = decided_on(cuts.evidence, cuts.rule(choice), tests)
-        return tests.p_values(Tried(confusion)).of(asked, level).p <= level
+        counted = cuts.confusion(choice)
+        if tests.is_measured:
+            counted = decided_on(cuts.evidence, cuts.rule(choice), tests)
+        one = Tried(counted)
+        if next_rows is None:
+            return tests.p_values(one).of(side.asked, level).p <= level
+        trials = side.asked.trials(tests.counted(counted))
+        return trials is not None and p_of_next(trials, next_rows) <= level
 
+    end = cuts.segments[side.segment].curve.n_cutoffs - 1
     safe, bold = (end, -1) if side.rises else (0, end + 1)
     if not passes(safe):
         return None
@@ -274,28 +262,19 @@ def _last_passed(
     return safe
 
 
-def least_successes(trials: int, share: float, level: float, next_rows: int | None = None) -> int:
-    """The fewest successes that certify a share of successes; trials + 1 where none do.
+def p_of_next(found: Trials, next_rows: int) -> float:
+    """The chance that a share of successes fails on so many rows to come, for the worst cut-off.
 
     Examples
     --------
-    >>> least_successes(29, 0.9, 0.05), least_successes(28, 0.9, 0.05)
-    (29, 29)
-    >>> least_successes(150, 0.9, 0.05, next_rows=100)
-    144
+    >>> from setpoint.inference import Trials
+    >>> [round(p_of_next(Trials(k, 150, 0.9), 100), 3) for k in (143, 144)]
+    [0.073, 0.045]
     """
-    if next_rows is None:
-        return int(successes_needed([trials], share, level)[0])
+    from scipy.stats import betabinom
 
-    def enough(k: int) -> bool:
-        from scipy.stats import betabinom
-
-        allowed = np.floor((1.0 - share) * next_rows + _ROUNDING)
-        law = betabinom(next_rows, trials - k + 1, k)
-        return k > 0 and float(law.cdf(allowed)) >= 1.0 - level
-
-    low, high = 0, trials + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    k, n = found.successes, found.trials
+    if k == 0:
+        return 1.0
+    allowed = np.floor((1.0 - found.share) * next_rows + _ROUNDING)
+    return 1.0 - float(betabinom(next_rows, n - k + 1, k).cdf(allowed))

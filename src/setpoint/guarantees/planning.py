@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, gammaln, ndtri, xlogy
+from scipy.special import betainc, gammaln, log_ndtr, ndtr, ndtri, xlogy
 
 from setpoint.array_types import Floats
 from setpoint.counts import Confusion
@@ -20,8 +20,10 @@ from setpoint.goals import Constraint, as_goal
 from setpoint.guarantees.requirements import Part, Requirement, Several, leaves, requirements_of
 from setpoint.inference import (
     CountedRates,
+    Largest,
     Profiles,
     at_least,
+    design_effect,
     influence_of,
     quantile,
     successes_needed,
@@ -116,6 +118,37 @@ class Binomial:
         return float(_WEIGHTS @ betainc(asked + 1.0, m - asked, self.p))
 
 
+@dataclass(frozen=True)
+class ByUnit:
+    """The test that what units add has a mean of 0 or more, with one worst unit."""
+
+    mean: float  # and standard deviation, of a row's part of what a unit adds
+    sd: float
+    worst: float
+    delta: float
+
+    @property
+    def reaches(self) -> bool:
+        """Whether the pilot's units meet the bound, with something to spare."""
+        return self.mean > _NOTHING
+
+    def at(self, n: int) -> float:
+        """The chance with `n` rows."""
+        return _NORMAL.cdf(n * self.mean / self._spread(n) - self.asked(n))
+
+    def asked(self, n: int) -> float:
+        """What a normal sum plus a worst unit exceeds with the chance delta, in its spreads."""
+        k = max(self.worst / self._spread(n), 1e-4)
+        at = np.linspace(
+            quantile(self.delta), quantile(self.delta / 2) - k * math.log(self.delta / 2), 400
+        )
+        chance = ndtr(-at) + np.exp(0.5 / k**2 - at / k + log_ndtr(at - 1.0 / k))
+        return float(np.interp(-self.delta, -chance, at))
+
+    def _spread(self, n: int) -> float:
+        return max(math.sqrt(n) * self.sd, 1e-3 * self.worst, _NOTHING)
+
+
 @dataclass(frozen=True, eq=False)
 class Smooth:
     """The test of a statement by its standard error, with one worst row in each population."""
@@ -146,8 +179,14 @@ class Smooth:
         _, effect = influence_of(x, self._profiles.weights, counts.ravel(), self.counted.v)
         added = (effect.reshape(unit.shape) * (unit / unit[0])).sum(axis=0)
         out = np.zeros(len(self._profiles))
-        out[worst_of(-self.requirement.sign * added, self._profiles.populations)] = 1.0
+        at = worst_of(-self.requirement.sign * added, self._profiles.populations)
+        most = self.counted.most_of_unit(*self.counted.weights(sorted(x.features)).given)
+        out[at] = most / unit[0, at] if self.counted.largest else 1.0
         return out
+
+    @cached_property
+    def _effect(self) -> float:
+        return design_effect(self.requirement.function, self.counted)
 
     def at(self, n: int) -> float:
         """The chance with `n` rows; fewer count than there are, by :data:`ALLOWANCE`."""
@@ -160,8 +199,8 @@ class Smooth:
         def variance(of: Floats) -> float:
             return float((np.einsum("abm,bm->am", of, effect) * effect).sum())
 
-        drawn = times * variance(units.products)
-        tested = drawn + variance(self._worst * products)
+        drawn = times * self._effect * variance(units.products)
+        tested = drawn + variance(self._worst**2 * products)
         slack = sign * (float(value) - self.requirement.level)
         over = slack - quantile(self.delta) * math.sqrt(tested)
         if drawn <= 0.0:
@@ -256,11 +295,11 @@ class Pilot:
     counted: CountedRates
 
     @classmethod
-    def of(cls, goal: Any, confusion: Confusion) -> Pilot:
+    def of(cls, goal: Any, confusion: Confusion, largest: Largest | None = None) -> Pilot:
         """A goal, or one that is linked already, on a confusion."""
         linked = goal if isinstance(goal, LinkedGoal) else link(as_goal(goal), confusion.codebook)
         program = linked.at(confusion.marginals, fixed=False)
-        counted = CountedRates(program.table, confusion)
+        counted = CountedRates(program.table, confusion, largest=largest)
         if counted.is_large:
             raise InputError("there are too many classes and groups to plan rows for")
         return cls(program, counted)
@@ -278,7 +317,8 @@ class Pilot:
         return RowsPlan(constraint, self.counted, delta)
 
 
-Chances: TypeAlias = "Binomial | Smooth | Several[Binomial | Smooth]"
+Single: TypeAlias = Binomial | ByUnit | Smooth
+Chances: TypeAlias = "Single | Several[Single]"
 
 
 def reaches(chances: Chances) -> bool:
@@ -336,6 +376,12 @@ def _chances(part: Part, counted: CountedRates, delta: float) -> Chances:
     if not isinstance(part, Requirement):
         parts = tuple(_chances(inner, counted, part.level(delta)) for inner in part.parts)
         return Several(parts, part.every)
+    added = part.added(counted) if counted.largest else None
+    if added is not None:
+        x, worst = counted.by_unit(added), -float(added.min()) * counted.most_of_unit(added)
+        mean, sd = float(x.sum()), float(x.std(ddof=1)) * math.sqrt(len(x))
+        n_rows = _all_rows(counted)
+        return ByUnit(mean / n_rows, sd / math.sqrt(n_rows), worst, delta)
     one = part.trials(counted)
     if one is None:
         return Smooth(part, counted, delta)

@@ -19,17 +19,11 @@ from setpoint.errors import GoalError, InputError
 from setpoint.goals import Constraint, Reduce, walk
 from setpoint.goals import requirements_of as requirements_in
 from setpoint.guarantees.p_values import PValues, Ranges
-from setpoint.guarantees.requirements import (
-    Largest,
-    Part,
-    Requirement,
-    Several,
-    leaves,
-    requirements_of,
-)
+from setpoint.guarantees.requirements import Part, Requirement, Several, leaves, requirements_of
 from setpoint.inference import (
     CountedRates,
     KnownWeights,
+    Largest,
     Weights,
     design_effect,
     influence_of,
@@ -168,37 +162,25 @@ _SMALLEST = 1e-300
 """A smaller p-value is this one: 37 standard errors are as good as more."""
 
 
-def margins_of(
-    part: Part,
-    counted: CountedRates,
-    counts: Floats,
-    times: Floats,
-    largest: Largest | None = None,
-) -> Floats:
+def margins_of(part: Part, counted: CountedRates, counts: Floats, times: Floats) -> Floats:
     """The margins (m,) of some rules."""
     if isinstance(part, Requirement):
         return np.concatenate(
             [
-                _margins(part, counted, counts[:, i : i + _BLOCK], times, largest)
+                _margins(part, counted, counts[:, i : i + _BLOCK], times)
                 for i in range(0, counts.shape[1], _BLOCK)
             ]
         )
     none = np.full(counts.shape[1], INF if part.every else -INF)
-    found = [margins_of(inner, counted, counts, times, largest) for inner in part.parts]
+    found = [margins_of(inner, counted, counts, times) for inner in part.parts]
     return np.asarray((np.minimum if part.every else np.maximum).reduce([none, *found]))
 
 
-def _margins(
-    x: Requirement,
-    counted: CountedRates,
-    counts: Floats,
-    times: Floats,
-    largest: Largest | None,
-) -> Floats:
-    exact = None if largest is not None else _of_binomial(x, counted, counts, times)
+def _margins(x: Requirement, counted: CountedRates, counts: Floats, times: Floats) -> Floats:
+    exact = None if counted.largest else _of_binomial(x, counted, counts, times)
     if exact is not None:
         return exact
-    slack, error = slack_and_error(x, counted, counts, times, largest)
+    slack, error = slack_and_error(x, counted, counts, times)
     with np.errstate(all="ignore"):
         out = np.where(error > 0, slack / error, np.sign(slack) * INF)
     return np.where(np.isnan(out), -INF, out)
@@ -220,20 +202,15 @@ def _of_binomial(
 
 
 def slack_and_error(
-    x: Requirement,
-    counted: CountedRates,
-    counts: Floats,
-    times: Floats,
-    largest: Largest | None = None,
+    x: Requirement, counted: CountedRates, counts: Floats, times: Floats
 ) -> tuple[Floats, Floats]:
     """How far a statement is met by some rules (m,), and the standard errors (m,) of that."""
     index, event, given = counted.weights(sorted(x.function.features))
     # Of a mean of a column the sums lie in other tables than the rows it is a mean over.
     seen = np.flatnonzero(given.any(axis=0) | event.any(axis=0))
+    most = counted.most_of_unit(*event, *given)
     weights, counts = Weights(index, event[:, seen], given[:, seen]), counts[seen]
-    unit, v, most = counted.row_weights[seen], np.zeros(len(counted.features)), 1.0
-    if largest is not None:
-        most = largest((event != 0.0).any(axis=0) | (given != 0.0).any(axis=0))
+    unit, v = counted.row_weights[seen], np.zeros(len(counted.features))
     with np.errstate(all="ignore"):
         _, influence = influence_of(x.function, weights, counts, v)
         worst = counts.copy()
@@ -342,10 +319,7 @@ class Promise:
                 "confidence: goals are then met as well as the rows show"
             )
         if weighted and not all(isinstance(r, Rows) for r in rows):
-            raise GoalError(
-                "nothing is promised for weighted rows that were counted out of core: read them "
-                "into memory"
-            )
+            raise GoalError("of weighted rows out of core nothing is promised: read them first")
         if stated is not None and (clustered or weighted):
             return replace(self, largest=lambda _: stated)
         return replace(self, largest=partial(_largest_seen, clustered)) if clustered else self
@@ -415,9 +389,8 @@ def _largest_seen(parts: Sequence[Rows], entries: Bools) -> float:
     found = [1.0]
     for rows in parts:
         assert rows.units is not None
-        n = rows.codebook.n_classes
-        table = entries.reshape(-1, rows.codebook.n_plain, n + 1, n)
-        looked = np.asarray(table.any(axis=(0, 3)))
+        of_kind = entries.any(axis=2).reshape(-1, rows.codebook.n_plain, entries.shape[1])
+        looked = np.asarray(of_kind.any(axis=0))
         names = rows.units.names[looked[rows.stratum, rows.true]]
         found.append(float(np.unique(names, return_counts=True)[1].max(initial=1)))
     return max(found)
@@ -438,16 +411,17 @@ def capped(rows: Rows, promise: Promise) -> Rows:
     return rows.weighted(weight * np.minimum(1.0, most / total))
 
 
-def decided_on(rows: Counted, rule: Rule, tests: RuleTests) -> Confusion:
-    """What a rule does on rows, as its tests need it."""
-    if not tests.is_measured:
+def decided_on(
+    rows: Counted, rule: Rule, tests: RuleTests, draws: Floats | None = None
+) -> Confusion:
+    """What a rule does on rows, as its tests need it; with `draws`, one for each row."""
+    if draws is None and not tests.is_measured:
         return rows.confusion(rule)
-    assert isinstance(rows, Evidence)  # counts of a table do not hold the values of its rows
-    if rule.randomized:
+    assert isinstance(rows, Evidence)  # counts out of core do not hold the values of rows
+    if draws is None and rule.randomized:
         return rows.rows.decided(rows.distribution(rule))
-    return rows.rows.decided(
-        rule.decide(rows.scores, rows.rows.segment if rule.needs_segments else None)
-    )
+    segments = rows.rows.segment if rule.needs_segments else None
+    return rows.rows.decided(rule.decide(rows.scores, segments, draws))
 
 
 class Tried(NamedTuple):
@@ -483,7 +457,7 @@ class RuleTests:
 
     def counted(self, confusion: Confusion) -> CountedRates:
         """The rates of the goal on what a rule does."""
-        return CountedRates(self.program.table, confusion, self._known)
+        return CountedRates(self.program.table, confusion, self._known, self.promise.largest)
 
     def value(self, confusion: Confusion) -> float:
         """The objective in the user's units."""
@@ -543,8 +517,7 @@ class RuleTests:
     def p_values(self, one: Tried) -> PValues:
         """The tests of what a rule does."""
         counted = self.counted(one.confusion)
-        own = self.promise
-        return PValues(counted, own.strict, one.fractional, own.ranges, own.largest)
+        return PValues(counted, self.promise.strict, one.fractional, self.promise.ranges)
 
     @property
     def promised(self) -> Iterator[tuple[ProgramConstraint, Part, float, float]]:
@@ -566,8 +539,7 @@ class RuleTests:
         """How safe some rules are (m,): the smallest margin of a promised constraint."""
         counted = self.counted(squares)
         parts = tuple(part for part in self.parts if part is not None)
-        every = Several(parts, every=True)
-        out = margins_of(every, counted, counts, times, self.promise.largest)
+        out = margins_of(Several(parts, every=True), counted, counts, times)
         for i in self.others:
             broken = self.program.constraints[i].violation(self.rates(counts)) > SATISFIED
             out = np.where(broken, -np.inf, out)
@@ -580,8 +552,7 @@ class RuleTests:
         for i, part in enumerate(self.parts):
             least = INF
             for x in () if part is None else leaves(part):
-                both = slack_and_error(x, counted, counts, times, self.promise.largest)
-                (slack,), (error,) = both
+                (slack,), (error,) = slack_and_error(x, counted, counts, times)
                 if 0.0 < error < INF and slack / error < least:
                     least, out[i] = slack / error, error
         return out

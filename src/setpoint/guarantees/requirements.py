@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from setpoint.array_types import Bools, Floats
+from setpoint.array_types import Floats
 from setpoint.inference import (
     CountedRates,
     Profiles,
@@ -118,11 +118,7 @@ class Rates:
         return np.array([above[at], below[at]])
 
 
-Largest: TypeAlias = Callable[[Bools], float]
-"""From entries (strata * (n + 1) * n) to the most that one unit could weigh in them."""
-
-
-def rates_in(x: fn.RateFunction, counted: CountedRates, largest: Largest | None = None) -> Rates:
+def rates_in(x: fn.RateFunction, counted: CountedRates) -> Rates:
     """The rates that a function is made of, each as few as can be; by units, if these vary.
 
     Examples
@@ -137,8 +133,8 @@ def rates_in(x: fn.RateFunction, counted: CountedRates, largest: Largest | None 
     >>> rates_in(y, counted).values.round(3)
     array([0.947, 0.81 ])
     """
-    if largest is not None:
-        return _rates_by_unit(x, counted, largest)
+    if counted.largest is not None:
+        return _rates_by_unit(x, counted)
     found = rates_of(x, counted.profiles(x.features))
     used = ((np.abs(found.above) > _TINY) | (found.below > _TINY)).any(axis=0)
     both = np.concatenate([rounded(a)[None, used] for a in (*found.above, *found.below)])
@@ -151,11 +147,11 @@ def rates_in(x: fn.RateFunction, counted: CountedRates, largest: Largest | None 
     )
 
 
-def _rates_by_unit(x: fn.RateFunction, counted: CountedRates, largest: Largest) -> Rates:
+def _rates_by_unit(x: fn.RateFunction, counted: CountedRates) -> Rates:
     finder = _RateCollector(counted.weights(sorted(x.features)))
     function = finder.function(x)
     entries = np.array([finder.above, finder.below])  # (2, rates, entries)
-    most = [largest((a != 0.0) | (b > 0.0)) for a, b in zip(*entries, strict=True)]
+    most = [counted.most_of_unit(a, b) for a, b in zip(*entries, strict=True)]
     sums = np.stack([counted.by_unit(line) for line in entries.reshape(-1, entries.shape[-1])])
     both = np.stack([rounded(line) for line in sums])
     _, first, place = np.unique(both, axis=1, return_index=True, return_inverse=True)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from setpoint.inference.profiles import (
         CountedRates,
         KnownWeights,
+        Largest,
         Profiles,
         Weights,
         bind_counted,

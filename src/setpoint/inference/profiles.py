@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -171,13 +171,22 @@ class KnownWeights(NamedTuple):
     fractions: dict[int, tuple[RateFunction, FractionForm | None]]
 
 
+Largest: TypeAlias = Callable[[Bools], float]
+"""From entries (strata, n + 1, n) that count to the most that one unit could weigh in them."""
+
+
 class CountedRates:
     """The rates of some expressions on one confusion, entry by entry."""
 
     def __init__(
-        self, table: RateTable, confusion: Confusion, known: KnownWeights | None = None
+        self,
+        table: RateTable,
+        confusion: Confusion,
+        known: KnownWeights | None = None,
+        largest: Largest | None = None,
     ) -> None:
-        """What is `known` is shared by the confusions of one table."""
+        """What is `known` is shared; `largest` where units are not rows that weigh the same."""
+        self.largest = largest
         self.table = table
         self.features = table.rates
         self.confusion = confusion
@@ -323,6 +332,11 @@ class CountedRates:
     def is_clustered(self) -> bool:
         """Whether units are of several rows, so that counts do not say how values vary."""
         return self.confusion.units is not None and self.confusion.units.called is not None
+
+    def most_of_unit(self, *weights: Floats) -> float:
+        """The most that one unit could weigh in entries with some weight."""
+        used = np.any([w != 0.0 for w in weights], axis=0).reshape(self.confusion.counts.shape)
+        return 1.0 if self.largest is None else self.largest(used)
 
     def by_unit(self, entries: Floats) -> Floats:
         """What each unit (units,) adds to a sum over entries (strata * (n + 1) * n)."""

@@ -30,7 +30,9 @@ def unit_limits(
         share = (value - bottom) / width
         rows = units
         if variance > 0.0 and 0.0 < share < 1.0:
-            most = counted.sizes_of(x).denominator or math.inf
+            most = math.inf  # of three sorts of rows, as in pairs, rows may tell more than a share
+            if fraction is not None and fraction.above.shape[1] <= 2:
+                most = counted.sizes_of(x).denominator or math.inf
             rows = min(max(share * (1.0 - share) * width**2 / variance, 1.0), most)
         ends = [_wilson(share, rows, z) for z in (-tails[0], tails[1])]
         return bottom + width * ends[0], bottom + width * ends[1]

@@ -181,7 +181,7 @@ class Judge:
         return None if found is None else found.difference
 
     def difference_by_influence(self, one: Codes, other: Codes, level: float) -> Entry | None:
-        """The same with limits by the influence of each row on both values: the delta method."""
+        """The same with limits by the influence of each unit on both values: the delta method."""
         goal = replace(self.goal, constraints=())
         rows = None if goal.needs.measures else self._rows_for(goal)
         found = rows and [_moves(rows, [goal.objective], x) for x in (one, other)]
@@ -189,7 +189,6 @@ class Judge:
             return None
         (first, (moved,)), (second, (less,)) = (x for x in found if x)
         moved = moved - less
-        moved = moved if rows.weight is None else moved * rows.weight
         reach = float(quantile(1.0 - level) * np.sqrt((moved * moved).sum()))
         return self._entry(first - second, reach, "delta", rows.n_rows)
 
@@ -253,19 +252,17 @@ class Judge:
         rows = self._rows_for(goal)
         sides = [goal.objective, *(c.lhs - c.rhs for c in goal.constraints)]
         signs = [self._sense * (1.0 if c.relation == ">=" else -1.0) for c in goal.constraints]
-        plain, whole = np.zeros(rows.n_rows), np.zeros(rows.n_rows)
+        plain, whole = np.zeros(1), np.zeros(1)
         for judged, own, sign in zip(pair, rates, (1.0, -1.0), strict=True):
             found = _moves(rows, sides, judged.decided[None])
             if found is None:
                 return None
             _, (moved, *bounds) = found
-            plain += sign * moved
-            whole += sign * moved
+            plain, whole = plain + sign * moved, whole + sign * moved
             for bound, way, rate in zip(bounds, signs, own, strict=True):
                 if rate:
-                    whole += sign * way * rate * bound
-        weight = 1.0 if rows.weight is None else rows.weight
-        return max(float(((weight * whole) ** 2 - (weight * plain) ** 2).sum()), 0.0)
+                    whole = whole + sign * way * rate * bound
+        return max(float((whole**2 - plain**2).sum()), 0.0)
 
     # ------------------------------------------------------------------ counting
     @cached_property
@@ -289,19 +286,22 @@ class Judge:
         return Rows.from_arrays(
             self._inputs.answers, table.true, len(table.true), needs=goal.needs,
             weight=table.weight, columns=table.columns, baseline=table.deployed,
+            units=table.units,
         )  # fmt: skip
 
 
 def _moves(
     rows: Rows, sides: Sequence[Expression], decided: Codes
 ) -> tuple[float, list[Floats]] | None:
-    """The value of the first side, and how much each row moves each; None: it has none."""
+    """The value of the first side, and how much each unit moves each; None: it has none."""
     try:
         bound, counted = bind_counted(sides, rows.confusion(decided))
     except GoalError:  # such as a population without rows
         return None
-    at = rows.stratum, rows.true, decided
-    return counted.value(bound[0]), [influence_of_entries(x, counted)[at] for x in bound]
+    units = rows.by_unit(decided)
+    return counted.value(bound[0]), [
+        units.sums(influence_of_entries(x, counted)[None]) for x in bound
+    ]
 
 
 def _decided(found: Found, evidence: Evidence) -> Codes:

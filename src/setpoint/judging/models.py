@@ -23,6 +23,7 @@ from setpoint.inputs import (
     UnfittedError,
     aligned,
     classes_of,
+    column_names,
     finite_scores,
     index_of,
     one_score,
@@ -81,6 +82,7 @@ def compare(
     pos_label: Any = None,
     datasets: Mapping[str, Any] | None = None,
     frontier: bool | Constraint | str = True,
+    units: Any = None,
 ) -> ModelComparison:
     """Compare models by a goal: which serves it better, and which rows change.
 
@@ -118,6 +120,10 @@ def compare(
         Whether to find the best that each model's scores reach on these rows, for goals over two
         classes: as the bound of the goal's first constraint moves, or of the one named; of a goal
         without constraints, by the share of rows that is accepted at most.
+    units : array-like of shape (N,) or str, optional
+        The customer, document or case that each row belongs to, or the column of X that says so:
+        limits then hold however the rows of one unit depend on each other. None: the column that
+        a classifier of this library was fitted by, where X has it.
 
     Returns
     -------
@@ -186,6 +192,9 @@ def compare(
     columns, named = sensitive_features, [m.sensitive_features for m in _own(given).values()]
     if columns is None and goal.needs.names:  # a model that knows of none takes those of the others
         columns = next((names for names in named if names is not None), None)
+    if units is None:
+        there, own = column_names(X) or (), [m.units_column_ for m in _own(given).values()]
+        units = next((name for name in own if name in there), None)
     judged: list[JudgedModel] = []
     for name, model in given.items():
         codes, raw = known[name]
@@ -194,11 +203,11 @@ def compare(
         if isinstance(model, GoalClassifier):
             rows = {
                 "X": X, "y": y, "sample_weight": sample_weight, "baseline": own,
-                "sensitive_features": sensitive_features,
+                "sensitive_features": sensitive_features, "units": units,
             }  # fmt: skip
             judged.append(judged_classifier(name, model, goal, rows, {None: raw}))
             continue
-        rest = GivenRows(n_rows, y, sample_weight, columns, own, X)
+        rest = GivenRows(n_rows, y, sample_weight, columns, own, X, units)
         scores = _scores(name, model, order, X) if len(order.labels) == 2 else None
         judged.append(judged_decisions(name, codes, scores, goal, order, rest))
     return comparison_of(goal, judged, X, vary=frontier, apart=baseline is not None)

@@ -555,7 +555,7 @@ def _counted_with_deployed(
     assert table.true is not None
     rows = Rows.from_arrays(
         classes, table.true, len(table.true), needs=goal.needs, weight=table.weight,
-        columns=table.columns, baseline=table.deployed,
+        columns=table.columns, baseline=table.deployed, units=table.units,
     )  # fmt: skip
     confusion = rows.confusion(decided[counted_rows(table.weight)])
     return confusion, entries_on(link(goal, rows.codebook), confusion, level, checked=False)

@@ -8,12 +8,8 @@ from search.samples import linked
 from setpoint.counts import DEFERRED
 from setpoint.errors import InputError
 from setpoint.guarantees import Promise, RuleTests, monotone_constraints
-from setpoint.guarantees.paths import (
-    candidate_path,
-    certified_windows,
-    least_successes,
-    path_rules_of,
-)
+from setpoint.guarantees.paths import candidate_path, certified_windows, p_of_next, path_rules_of
+from setpoint.inference import Trials
 from setpoint.rules import Band
 from setpoint.search import CutoffSet
 from thinning import over
@@ -86,21 +82,21 @@ def test_windows_hold_the_cutoffs_that_pass_from_the_safe_end(constraint, decide
         own = [s for s in sides if s.segment == at]
         passing = np.ones(segment.curve.n_cutoffs, bool)
         for side in own:
-            tail = stats.binom.sf(side.successes(segment.curve) - 1, side.trials, side.share)
-            passing &= tail <= 0.05 / share
+            passing &= _tails(cuts, tests, side) <= 0.05 / share
         first, last = windows[at]
         assert passing[first : last + 1].all()
         assert not passing[:first].any() or not own
         assert not passing[last + 1 :].any()
 
 
-@over(("trials", "share"), [(29, 0.9), (150, 0.9), (40, 0.5), (1_000, 0.8)])
-def test_fewest_successes_by_the_binomial(trials, share):
-    wanted = next(
-        (k for k in range(1, trials + 1) if stats.binom.sf(k - 1, trials, share) <= 0.05),
-        trials + 1,
-    )
-    assert least_successes(trials, share, 0.05) == wanted
+def _tails(cuts, tests, side):
+    """The binomial p-value at every cut-off of a segment."""
+    out = []
+    for number in range(cuts.segments[side.segment].curve.n_cutoffs):
+        choice = [{number if i == side.segment else 0: 1.0} for i in range(len(cuts.segments))]
+        one = side.asked.trials(tests.counted(cuts.confusion(choice)))
+        out.append(stats.binom.sf(one.successes - 1, one.trials, one.share))
+    return np.array(out)
 
 
 def test_too_few_rows_certify_nothing():
@@ -142,10 +138,15 @@ def test_a_window_holds_a_bad_cutoff_no_more_often_than_promised(draws, sloppy):
     assert 0.02 <= _broken(draws, 0.9, ("g",)) <= most < _broken(draws, sloppy, ("g",))
 
 
+def _fewest(n, share, level, m):
+    """The fewest of n successes with which m rows to come keep a share."""
+    return next(k for k in range(n + 1) if p_of_next(Trials(k, n, share), m) <= level)
+
+
 @over(("n", "m"), [(150, 100), (60, 30)])
 def test_the_next_rows_keep_the_share_as_often_as_promised(n, m):
     share, level = 0.8, 0.1
-    k = least_successes(n, share, level, next_rows=m)
+    k = _fewest(n, share, level, m)
     rng = np.random.default_rng(5)
     kept = []
     for _ in range(4_000):
@@ -153,8 +154,8 @@ def test_the_next_rows_keep_the_share_as_often_as_promised(n, m):
         cut = np.sort(first)[n - k]  # k of n lie at or above it
         kept.append((later >= cut).mean() >= share - 1e-12)
     assert np.mean(kept) >= 1 - level - 2.33 * np.sqrt(level * (1 - level) / 4_000)
-    looser = least_successes(n, share, level, next_rows=10**6)
-    assert abs(looser - least_successes(n, share, level)) <= 1
+    by_binomial = int(stats.binom.isf(level, n, share)) + 1
+    assert abs(_fewest(n, share, level, 10**6) - by_binomial) <= 1
 
 
 LADDER = "minimize deferral_rate subject to accuracy.decided >= 0.8"
