@@ -76,6 +76,7 @@ def decided():
         "region": r.choice(["north", "south"], 3_000),
         "w": r.integers(1, 4, 3_000).astype(float),
         "old": (z > 1.2).astype(int),
+        "case": r.integers(0, 400, 3_000),
     }
 
 
@@ -101,10 +102,10 @@ REGIONS = "maximize recall subject to precision >= 0.6 and recall.difference(reg
     "data", ["'p*.parquet'", "p0.parquet p1.parquet p2.parquet", "all.csv", "risk.duckdb::decided"]
 )
 def test_the_report_is_that_of_rows_in_memory(run, decided, data):
-    done = run(f"evaluate {data} --json --weight w {COUNTED}", REGIONS)
+    done = run(f"evaluate {data} --json --weight w --unit case {COUNTED}", REGIONS)
     memory = evaluate(
         REGIONS, decided["label"], decided["decision"], sample_weight=decided["w"],
-        sensitive_features={"region": decided["region"]},
+        sensitive_features={"region": decided["region"]}, units=decided["case"],
     ).to_dict()  # fmt: skip
     assert done.code == CODES[done.json["status"]]
     for part in ("objective", "constraints"):

@@ -27,6 +27,9 @@ REFUSED = {
         ("--goal f1 --target income_", "--target: loans.csv has no column 'income_' (did you mean"),
         ("--positive yes", "--positive: column 'y' holds no class 'yes' (known: 0, 1)"),
         ("--drop sex,age,income,city,since,old,id", "has no column for the model"),
+        ("--unit idd", "--unit: loans.csv has no column 'idd' (did you mean 'id'?)"),
+        ("--unit sex --goal 'maximize recall s.t. recall.difference(sex) <= 0.9'",
+         "--unit: 'sex' is something else too"),
         # Goals.
         ("--goal 'maximize recall s.t. recall.difference(gender) <= 0.1'",
          "the goal refers to the column 'gender', and loans.csv has none"),
@@ -137,6 +140,8 @@ REFUSED = {
         ("new.csv --prediction old --target y", "--goal is missing"),
         ("new.csv --prediction old --goal f1", "--target is missing"),
         ("new.csv --prediction odl --target y --goal f1", "new.csv has no column 'odl'"),
+        ("model.skops new.csv --unit idd", "--unit: new.csv has no column 'idd' (did you mean"),
+        ("new.csv --prediction old --target y --goal f1 --unit old", "--unit: 'old' is something"),
         ("new.csv --prediction old --target y --metric m:f", "--metric is for a model file"),
         ("new.csv --prediction old --target y --goal f1 --new-groups largest", "is for a model"),
         ("new.csv --prediction old --target y --goal f1 --set encoding=latin-1",

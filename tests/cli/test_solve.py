@@ -32,6 +32,7 @@ def columns():
         "region": r.choice(["north", "south"], N),
         "w": r.integers(1, 4, N).astype(float),
         "old": (z + r.normal(size=N) > 0.8).astype(int),
+        "case": r.integers(0, N // 9, N),
     }
 
 
@@ -72,16 +73,17 @@ def test_the_rule_is_that_of_rows_in_memory(run, here, columns, tables):
 
 def test_weights_the_deployed_model_and_draws(run, here, columns):
     goal = "maximize precision subject to recall >= 0.6 and churn <= 0.2"
-    more = "--weight w --baseline old --draws --exact --accept too-close --json --rule r.json"
-    done = run(f"{SOLVE} '{goal}' {more}")
+    more = "--weight w --unit case --baseline old --draws --exact --accept too-close"
+    done = run(f"{SOLVE} '{goal}' {more} --json --rule r.json")
     assert done.code == 0, done.err
     memory = solve(
         goal, columns["score"], columns["label"], sample_weight=columns["w"],
-        baseline=columns["old"], randomized="auto",
+        baseline=columns["old"], units=columns["case"], randomized="auto",
     )  # fmt: skip
     found = done.json
     value = found["solved"]["objective"]["value"]
     assert value == pytest.approx(memory.report.objective.value, abs=1e-9)
+    assert found["solved"]["objective"]["low"] == pytest.approx(memory.report.objective.low)
     assert (found["command"], found["status"], found["rows"]) == ("solve", "too close to call", N)
     assert found["rule"] == json.loads((here / "r.json").read_text("utf-8"))
     assert found["passes"][0].startswith("pass 1: 6,000 rows; ")
@@ -154,6 +156,8 @@ def test_a_goal_that_no_rule_meets(run, here):
         ("--score region", "--score: the column 'region' of p*.parquet holds text"),
         ("--target y", "--target: p*.parquet has no column 'y'"),
         ("--weight weight", "--weight: p*.parquet has no column 'weight'"),
+        ("--unit cas", "--unit: p*.parquet has no column 'cas' (did you mean 'case'?)"),
+        ("--unit label", "--unit: 'label' is something else too"),
         ("--sensitive regio", "--sensitive: p*.parquet has no column 'regio'"),
         ("--decide-on regio", "--decide-on: p*.parquet has no column 'regio'"),
         ("--goal 'maximize recall s.t. recall.min(regio) >= 0.1'", "refers to the column 'regio'"),

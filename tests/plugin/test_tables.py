@@ -120,6 +120,29 @@ def test_the_report_and_the_judgement_of_the_rows():
     assert [e.value for e in again.entries] == [e.value for e in mine.report.entries]
 
 
+@over("engine", list(ENGINES))
+def test_units_are_counted_as_in_memory_in_any_order(engine):
+    frame = table(3, 900).assign(customer=np.random.default_rng(0).integers(0, 90, 900))
+    frame["customer"] = "c" + frame["customer"].astype(str)
+    frame["decided"] = (frame["score"] > 0.8).astype(int)
+    goal = "maximize recall subject to precision >= 0.4 and recall.difference(region) <= 0.5"
+    both = {**GROUPS, "units": "customer"}
+    ways = (
+        lambda rows, **_: evaluate(
+            goal, rows, y_true="label", y_pred="decided", sample_weight="w", **both
+        ),
+        lambda rows, **how: solve(goal, rows, **NAMES, **both, **how).report,
+    )
+    for way, how in zip(ways, ({}, {"exact": True}), strict=True):
+        mine = way(frame)
+        theirs = way(ENGINES[engine](frame.sample(frac=1, random_state=1)), **how)
+        for own, other in zip(theirs.entries, mine.entries, strict=True):
+            limits = other.value, other.low, other.high
+            assert (own.value, own.low, own.high) == pytest.approx(limits, abs=1e-12)
+    assert mine.objective.low != ways[1](frame.drop(columns="customer").assign(
+        customer=range(900))).objective.low  # fmt: skip
+
+
 def test_weights_are_counted_as_whole_numbers():
     """Light ones have a finer unit: shares that add up to one are not rounded away."""
     frame = table(3)
@@ -233,11 +256,12 @@ def test_rows_that_cannot_be_counted_are_numbered():
         (spoiled(frame, "score", 4, np.inf), "`scores`: 4 of 1000 rows have a score that is inf"),
         (spoiled(frame, "label", 7, None), "`y`: 7 of 1000 rows have no value in the column 'la"),
         (spoiled(frame, "region", 2, None), "`sensitive_features`: 2 of 1000 rows have no value"),
+        (spoiled(frame, "old", 2, None), "`units`: 2 of 1000 rows have no value in the column"),
         (spoiled(frame, "w", 5, -1.0), "`sample_weight`: 5 of 1000 rows have a weight that is"),
         (large, r"whole numbers beyond 2\*\*53"),
     ):
         with pytest.raises(ValueError, match=message):
-            solve(goal, DUCKDB(bad), **WEIGHTED, **GROUPS)
+            solve(goal, DUCKDB(bad), **WEIGHTED, **GROUPS, units="old")
 
 
 @over(
@@ -250,6 +274,10 @@ def test_rows_that_cannot_be_counted_are_numbered():
         ("f1", {"scores": None}, TypeError, "`scores`: of a table"),
         ("maximize recall.min(country)", {}, GoalError, "refers to the column 'country'"),
         ("maximize recall.on(region='west')", {}, GoalError, "region = 'west', and no row"),
+        ("f1", {"units": "regoin"}, ValueError, "`units`: the table has no column 'regoin' "),
+        ("f1", {"units": "label"}, ValueError, "`units`: 'label' is something else too"),
+        ("maximize recall.min(region)", {"units": "region"}, ValueError, "`units`: 'region' is"),
+        (NESTED, {**SURE, "units": "w"}, ValueError, "nothing is certified by units on a table"),
         ("f1", {"tol": -1}, ValueError, "`tol` is a number from 0 to 1"),
         ("f1", {"tol": 0.1, "exact": True}, ValueError, "`exact=True` is `tol=0`"),
     ],

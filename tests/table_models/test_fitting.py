@@ -83,6 +83,10 @@ def test_settings_of_a_trained_model():
         ({"test_by": "y"}, "`test_by`: 'y' is the target"),
         ({"test_size": 2}, "`test_size` is a share of the rows"),
         ({"test_by": "a", "confidence": 0.9}, "are drawn one by one"),
+        ({"units": "custome"}, r"`units`: the table has no column 'custome' \(did you mean"),
+        ({"units": "y"}, "`units`: 'y' is something else too"),
+        ({"units": "city", "decide_on": ("city",)}, "`units`: 'city' is something else too"),
+        ({"units": "one"}, "`units`: the table has 1, too few to hold some out"),
         ({"test_by": "one"}, "`test_by`: column 'one' holds one value only"),
         ({"test_by": "gap"}, "`test_by`: 3 rows have no value in column 'gap'"),
     ],
@@ -110,6 +114,37 @@ def test_no_customer_is_on_both_sides():
     assert model.n_held_out == 0.25 * len(DATED)
     parts = [part.reset_index(drop=True) for _, part in table.groupby("customer")]
     assert sorted(model.evaluate(part).counts.seen for part in parts) == [0.0] * 2 + [1.0] * 6
+
+
+def test_rows_of_a_unit_are_on_one_side_and_limits_are_by_unit(tmp_path, said):
+    table = DATED.assign(customer=[f"c{i}" for i in np.arange(len(DATED)) % 60])
+    model = fit_table(table, GOAL, units="customer")
+    held = set(model.held.units)
+    assert "customer" not in [c.name for c in model.columns]
+    assert model.n_held_out == table["customer"].isin(held).sum()
+    assert 0.1 <= len(held) / 60 <= 0.3
+    save_model(model, tmp_path / "m.skops")
+    stored = load_model(tmp_path / "m.skops")
+    assert (stored.units, stored.to_dict()["units"]) == ("customer", "customer")
+    asked = stored.classifier.evaluate(LATER, LATER["y"], units=LATER["customer"]).objective
+    found, other = stored.evaluate(LATER).objective, stored.evaluate(LATER, units="day").objective
+    assert (found.low, found.high) == (asked.low, asked.high) != (other.low, other.high)
+    plain = stored.evaluate(LATER.drop(columns="customer")).objective
+    assert plain.low == stored.classifier.evaluate(LATER, LATER["y"]).objective.low != found.low
+    assert any("has no column 'customer', the unit of the rows of the fit" in n for n in said())
+
+
+def test_units_of_several_tables_are_on_one_side():
+    table = DATED.assign(customer=[f"c{i}" for i in np.arange(len(DATED)) % 60])
+    goal = "maximize recall subject to precision >= 0.5 and recall.on(audit) >= 0.2"
+    model = fit_table(table[:300], goal, units="customer", datasets={"audit": table[300:]})
+    held, n = set(model.held.units), model.datasets["audit"]
+    assert (n.held_out, n.shared) == (table[300:]["customer"].isin(held).sum(), 300)
+    sure = {"units": "customer", "confidence": 0.9, "test_size": 0.0}
+    easy, one = "maximize recall subject to precision >= 0.3", table["customer"].isin(held)
+    assert fit_table(table[~one], easy, certify_on=table[one], **sure).guarantee.rows == one.sum()
+    with pytest.raises(InputError, match=r"`certify_on`: .* customers have rows in the fit, too"):
+        fit_table(table[~one], easy, certify_on=table, **sure)
 
 
 # ---------------------------------------------------------------------- rows without a label

@@ -131,6 +131,7 @@ def evaluate(
     if table is not None and is_lazy(table):  # decisions that are columns of a table out of core
         require_formula(as_goal(goal))
         beside: Any = {"decided": y_pred, "weight": sample_weight, "baseline": baseline}
+        beside["units"] = units
         rows_of = frame_rows_of(table, y_true, sensitive_features, datasets, **beside)
         counted = CountedRows.first_pass(
             as_goal(goal), rows_of, classes=classes, pos_label=pos_label, decide_on=None

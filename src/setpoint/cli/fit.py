@@ -139,7 +139,7 @@ def _note_foreign(estimator: str | None, model: str) -> None:
 
 _COMMON = f"{READING} seed max-seconds certify-on certification-size strict uncertified"
 _GROUPS = {
-    "Columns and tables": "sensitive drop baseline datasets",
+    "Columns and tables": "sensitive drop baseline units datasets",
     "Rows that judge": "test_size test_by skip_unlabelled",
     "Output": "new! report accept as_json",
 }

@@ -42,8 +42,8 @@ _OF_TABLES = ("pos_label", "sensitive", "weight", "defer_label")
 
 @command(
     "MODEL [DATA] [TABLES]...",
-    "target prediction pos_label sensitive weight baseline metric report goal skip_unlabelled "
-    "accept datasets unknown_group as_json trust",
+    "target prediction pos_label sensitive weight baseline units metric report goal "
+    "skip_unlabelled accept datasets unknown_group as_json trust",
     "setpoint evaluate loans.skops this-month.csv && echo shown",
     "setpoint evaluate 'decided/*.parquet' --target repaid --prediction prediction \\\n"
     "    --goal 'maximize recall subject to precision >= 0.9'",
@@ -98,7 +98,7 @@ def _evaluate_model(asked: Asked) -> Ending:
     shell.check_files(module_file(asked.metric))
     stored, table = opened_with(asked, asked.data)
     goal = metric_for(stored, asked) or asked.goal
-    found = stored.evaluate(table, goal=goal, **asked.only("baseline datasets"))
+    found = stored.evaluate(table, goal=goal, **asked.only("baseline datasets units"))
     rows = f"{len(table.frame):,} rows"
     about = {
         "The data": (f"{rows} from {table.name}", *table.notes),
@@ -125,7 +125,8 @@ def _evaluate_tables(asked: Asked) -> Ending:
     meant = as_goal(asked.goal)
     paths = [path for path in (asked.model, asked.data, *asked.tables) if path is not None]
     shell.check_files({f"TABLES {i}": path for i, path in enumerate(paths, 1)})
-    columns = "prediction target pos_label weight baseline sensitive datasets reading defer_label"
+    columns = "prediction target pos_label weight baseline units sensitive datasets reading "
+    columns += "defer_label"
     found, name = evaluate_tables(paths, meant, **asked.only(columns))
     rows = f"{found.counts.n_rows:,} rows"
     about = {"The data": (f"{rows} from {name}", *shell.current().notes)}

@@ -225,6 +225,7 @@ OPTIONS = {
         "--sensitive COLS...",
         "Columns with groups, checked to be there. Those that the goal names are.",
     ),
+    "units": Option("--unit COL", "The customer, document or case that each row belongs to."),
     "weight": Option("--weight COL", "The column with the rows' weights."),
     "drop": Option("--drop COLS...", "To leave out."),
     "keep": Option("--keep COLS...", "Columns of DATA to write first."),

@@ -312,8 +312,8 @@ def _format(output: str, as_json: bool) -> str:
 
 @command(
     "TABLES...",
-    "score! target! goal! accept pos_label sensitive weight baseline datasets decide_on randomized "
-    "tol exact checkpoint rule report as_json",
+    "score! target! goal! accept pos_label sensitive weight baseline units datasets decide_on "
+    "randomized tol exact checkpoint rule report as_json",
     "setpoint solve 'scores/*.parquet' --score score --target label \\\n"
     "    --goal 'maximize recall subject to precision >= 0.9' --rule rule.json",
     sets="separator decimal",
@@ -348,8 +348,8 @@ def solve(asked: Asked) -> Ending:
             passes.append(str(done))
             tell(passes[-1], True)
 
-        columns = "score target pos_label sensitive weight baseline datasets randomized tol exact "
-        given = asked.only(columns + "checkpoint reading")
+        columns = "score target pos_label sensitive weight baseline units datasets randomized tol "
+        given = asked.only(columns + "exact checkpoint reading")
         decide_on = asked.decide_on or None
         found, name = solve_tables(tables, wanted, decide_on=decide_on, watch=watch, **given)
     solved = found.report

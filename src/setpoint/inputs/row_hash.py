@@ -216,10 +216,10 @@ def _time(value: Any) -> np.datetime64 | np.timedelta64 | None:
     return np.timedelta64(value) if isinstance(value, dt.timedelta) else None
 
 
-def units_of(given: Any, X: Any, n_rows: int, where: str = "") -> Units | None:
+def units_of(given: Any, X: Any, n_rows: int, where: str = "", called: str = "") -> Units | None:
     """The units that rows belong to, by what a column says; a row that says nothing is one."""
-    if given is None:
-        return None
+    if given is None or isinstance(given, Units):
+        return given
     what = f"{where}units"
     column = column_of(X, given, what) if isinstance(given, str) else given
     values = one_column(column, what)
@@ -228,8 +228,8 @@ def units_of(given: Any, X: Any, n_rows: int, where: str = "") -> Units | None:
     names = (mix(bits.copy()) >> np.uint64(1)).astype(np.int64)
     missing = np.flatnonzero(bits == _MISSING)
     names[missing] = singles(len(missing))
-    called = given if isinstance(given, str) else getattr(given, "name", None)
-    return Units.of(names, _in_plural(called) if isinstance(called, str) and called else "units")
+    name = called or (given if isinstance(given, str) else getattr(given, "name", None))
+    return Units.of(names, _in_plural(name) if isinstance(name, str) and name else "units")
 
 
 def _in_plural(name: str) -> str:

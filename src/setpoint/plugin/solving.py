@@ -241,7 +241,12 @@ def solve(
         _check_out_of_core(goal, y, options)
         promise, alone = promised(goal, confidence), isinstance(scores, (list, tuple))
         place = scores[0] if alone and len(scores) == 1 else scores
-        roles = {"score": place, "weight": sample_weight, "baseline": baseline}
+        if promise is not None and units is not None:
+            raise InputError(
+                "`confidence`, `units`: nothing is certified by units on a table elsewhere; read "
+                "its scores, labels and units into memory, or leave one of the two out"
+            )
+        roles = {"score": place, "weight": sample_weight, "baseline": baseline, "units": units}
         tables = sources.frame_rows_of(data, y, sensitive_features, datasets, **roles)
         asked = {"classes": classes, "pos_label": pos_label, "decide_on": decide_on}
         how = {"within": _within(tol, exact), "watch": watch, "confidence": promise}
@@ -251,12 +256,11 @@ def solve(
     frame = data
     if scores is not None:
         given = {
-            "sample_weight": sample_weight, "sensitive_features": sensitive_features,
-            "baseline": baseline, "units": units,
+            "y": y, "sample_weight": sample_weight, "baseline": baseline, "units": units
         }  # fmt: skip
-        columns = columns_of(data, scores=scores, y=y, **given)
-        datasets = _named_sets(datasets, scores, y, sensitive_features)
-        data, y, sample_weight, sensitive_features, baseline, units = columns.values()
+        columns = columns_of(data, scores=scores, sensitive_features=sensitive_features, **given)
+        datasets = _named_sets(datasets, scores, sensitive_features, **given)
+        data, sensitive_features, y, sample_weight, baseline, units = columns.values()
     # A single score is higher for the positive class, whatever the goal.
     apart = goal if datasets is None and _has_two_columns(data) else None
     known = classes_of(y, classes, pos_label, goal=apart)
@@ -299,7 +303,7 @@ def solve(
 
 
 def _named_sets(
-    datasets: Mapping[str, Any] | None, scores: Any, y: Any, sensitive_features: Any
+    datasets: Mapping[str, Any] | None, scores: Any, sensitive_features: Any, **named: Any
 ) -> dict[str, Any] | None:
     """Data sets that are frames by the names of the first one's columns; others as they are."""
     if datasets is None:
@@ -309,8 +313,8 @@ def _named_sets(
         frame = frame_of(given, f"datasets[{name!r}]")
         out[name] = given
         if frame is not None:
-            label = y if isinstance(y, str) and y in frame.columns else None
-            roles = {"y": label, "sensitive_features": sensitive_features}
+            there = [k for k, v in named.items() if isinstance(v, str) and v in frame.columns]
+            roles = {k: named[k] for k in there} | {"sensitive_features": sensitive_features}
             columns = columns_of(given, scores=scores, **roles)
             out[name] = Dataset(columns.pop("scores"), **columns)
     return out
@@ -386,6 +390,9 @@ def solve_counted(
             limits=options.watch(),
             watch=note,
         )
+    recounted = None if confidence is not None else passes.recounted(counted, found.rule)
+    if recounted is not None:
+        found = replace(found, confusion=replace(found.confusion, units=recounted.units))
     # Cut-offs inside bins are not tried: those between them nest as all do.
     how = None if confidence is None else Certification(confidence, lambda _: step.tally)
     found, report = decide(
@@ -396,7 +403,7 @@ def solve_counted(
         family="counted",
         certification=how,
     )
-    _check_recount(found.confusion, passes.recounted(counted, found.rule))
+    _check_recount(found.confusion, recounted or passes.recounted(counted, found.rule))
     counting = _counting(passes, counted, step, found, confidence is not None)
     search, sections = replace(report.search, folds=None), (*report.sections, counting)
     return Solution(found.rule, replace(report, search=search, sections=sections))

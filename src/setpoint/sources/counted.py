@@ -36,7 +36,9 @@ from setpoint.inputs import (
     GivenRows,
     classes_of,
     union_of,
+    units_of,
 )
+from setpoint.rules import Rule
 from setpoint.sources.engines import source_of
 from setpoint.sources.source import GroupBy, Key, Rest, RowFilter, Source
 
@@ -61,6 +63,7 @@ class FrameRows:
     columns: tuple[str, ...] = ()
     baseline: str | None = None
     decided: str | None = None
+    units: str | None = None
     where: str = ""
 
     def __post_init__(self) -> None:
@@ -72,6 +75,7 @@ class FrameRows:
             "sample_weight": self.weight,
             "baseline": self.baseline,
             "y_pred": self.decided,
+            "units": self.units,
         }
         named = [(role, name) for role, name in roles.items() if name is not None]
         for role, name in [*named, *(("sensitive_features", name) for name in self.columns)]:
@@ -96,11 +100,15 @@ class FrameRows:
                 )
 
     def group_by(self, goal: Goal, dataset: str | None, decide_on: DecideOn, q: int = Q) -> GroupBy:
-        """By the label, the decision, the deployed model's, and the columns that a rule may see."""
+        """By label, decision, the deployed model's, the columns a rule may see, and by units."""
         splits = dict(goal.needs.columns.get(dataset, {}))
         for name in () if decide_on == "auto" else _names(decide_on):
             splits[name] = goal.needs.split_of(name)
         known = self.columns or tuple(self.source.schema())
+        used = {self.y, self.score, self.weight, self.baseline, self.decided, *splits}
+        if self.units is not None and self.units in used:
+            does = "is something else too; name a column of its own"
+            raise InputError(f"{self.where}`units`: {self.units!r} {does}")
         for name in splits:
             if name not in known:
                 what = "`sensitive_features` does not name" if self.columns else "the table lacks"
@@ -118,7 +126,9 @@ class FrameRows:
         values = [
             Key(n, None if s is None else tuple(sorted(s, key=str))) for n, s in splits.items()
         ]
-        return GroupBy((*alone, *values), self.score, self.weight, q)
+        # A rule is found by scores alone; what it does is counted by units.
+        unit = [] if self.units is None or self.score is not None else [Key(self.units)]
+        return GroupBy((*alone, *values, *unit), self.score, self.weight, q)
 
 
 def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -141,7 +151,7 @@ def frame_rows_of(
         source = source_of(own.X)
         known = source.schema()
         label = y if own.y is None and y in known else own.y
-        changed = {"weight": own.sample_weight, "baseline": own.baseline}
+        changed = {"weight": own.sample_weight, "baseline": own.baseline, "units": own.units}
         more = {k: v for k, v in roles.items() if k not in changed or v in known}
         more |= {k: v for k, v in changed.items() if v is not None}
         these = _names(own.sensitive_features)
@@ -220,9 +230,8 @@ class CountedTable:
         for k, key in enumerate(self.by.keys):
             missing = np.array([v is None for v in counts.levels[k]], bool)
             if missing.any() and (gone := counts.rows[missing[counts.codes[k]]].sum()):
-                role = {own.y: "y", own.decided: "y_pred", own.baseline: "baseline"}.get(
-                    key.name, "sensitive_features"
-                )
+                roles = {own.y: "y", own.decided: "y_pred", own.baseline: "baseline"}
+                role = (roles | {own.units: "units"}).get(key.name, "sensitive_features")
                 raise InputError(
                     f"{own.where}`{role}`: {int(gone)} of {counts.n_rows} rows have no value in "
                     f"the column {key.name!r}; leave them out, or give them a value of their own"
@@ -343,6 +352,16 @@ class CountedRows:
             ) from None
         return replace(self, inputs=inputs, tables=tables)
 
+    @property
+    def by_unit(self) -> CountedRows:
+        """The same, whose tables are counted by units too from now on."""
+        tables = {
+            name: replace(t, by=replace(t.by, keys=(*t.by.keys, Key(t.rows.units))))
+            for name, t in self.tables.items()
+            if t.rows.units is not None
+        }
+        return replace(self, tables={**self.tables, **tables})
+
     def lines(self, *, by_score: bool = False) -> BinCounts:
         """The lines by stratum and class, their sums in one unit."""
         rows, low = self.inputs.rows, self._joined("low") + 0.0
@@ -397,12 +416,18 @@ class CountedRows:
         """What decisions (lines,), or their probabilities (lines, n), of all lines do."""
         rows = self.inputs.rows
         weight, squares = (
-            rows.weighted(np.float64(self.unit) * self._in_units(what)).confusion(decided).counts
+            rows.weighted(np.float64(self.unit) * self._in_units(what)).confusion(decided)
             for what in ("weight", "squares")
         )
-        numbers = np.zeros(weight.shape[:2], np.int64)
+        numbers = np.zeros(weight.counts.shape[:2], np.int64)
         np.add.at(numbers, (rows.stratum, rows.true), self._joined("rows"))
-        return Confusion(rows.codebook, weight, squares[None, None], numbers, self._smallest)
+        counts = weight.counts, squares.counts[None, None], numbers, self._smallest
+        return Confusion(rows.codebook, *counts, weight.units)
+
+    def confusion_of(self, rule: Rule) -> Confusion:
+        """What a rule does whose thresholds lie between bins."""
+        segment = self.inputs.rows.segment if rule.needs_segments else None
+        return self.confusion(rule.distribution(self._joined("low"), segment))
 
     @property
     def _smallest(self) -> Floats:
@@ -447,6 +472,7 @@ def _as_rows(
         # The first keys are these; a column of the goal may be one of them too.
         n_alone = sum(one is not None for one in (own.y, own.decided, baseline))
         columns = {key.name: table.values(key.name) for key in table.by.keys[n_alone:]}
+        units = columns.pop(own.units or "", None)
         for key, levels in zip(table.by.keys, table.counts.levels, strict=True):
             for value in () if again else key.only or ():
                 if value not in levels:
@@ -461,6 +487,7 @@ def _as_rows(
             None,
             columns or None,
             None if baseline is None else table.values(baseline),
+            units=units_of(units, None, table.counts.n_lines, called=own.units or ""),
         )
     return CheckedData.check(goal, known, given, decide_on, most_levels=MOST_GROUPS)
 

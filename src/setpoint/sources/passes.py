@@ -104,7 +104,7 @@ class Passes:
         if isinstance(rule, PerSegment) and rule.needs_segments:
             known = dict(zip(rule.segment_keys, rule.rules, strict=True))
         thresholds = [_edges(known[key]) if key in known else [] for key in segments]
-        combinations = counted.combinations()
+        combinations, counted = counted.combinations(), counted.by_unit
         found: dict[str | None, list[BinCounts]] = {name: [] for name in counted.tables}
         for start in range(0, len(segments), _AT_ONCE):
             some = range(start, min(start + _AT_ONCE, len(segments)))
@@ -117,7 +117,7 @@ class Passes:
                     some_rows = () if whole else parts
                     found[name].append(table.rows.source.count(table.by, binning, some_rows))
         counts = {name: BinCounts.merge(parts) for name, parts in found.items()}
-        return counted.again(counts, checked=True).tally().confusion(rule)
+        return counted.again(counts, checked=True).confusion_of(rule)
 
     def note(self, step: CountPass) -> None:
         """Take down a pass."""

@@ -216,7 +216,7 @@ def few(counts: BinCounts) -> BinCounts:
     if counts.n_lines > MOST_LINES:
         raise TooManyLinesError(
             f"grouping the rows gives {MOST_LINES + 1:,} lines or more: group the column, or "
-            "name in the goal only the groups that matter"
+            "name in the goal the groups that matter; of more units, read the rows into memory"
         )
     return counts
 

@@ -67,6 +67,7 @@ def open_tables(
     datasets: Mapping[str, Any] | None = None,
     reading: Mapping[str, Any] | None = None,
     decide_on: Sequence[str] = (),
+    units: str | None = None,
 ) -> CountedTables:
     """Open tables to be counted, and check the columns: that of scores or predictions first."""
     require_packages("Counting tables where they are", "scale", "duckdb", "pyarrow")
@@ -84,7 +85,7 @@ def open_tables(
         )
     if how.sheet is not None:
         raise InputError("`sheet`: tables that are counted are Parquet or CSV, not workbooks")
-    looked_at = [column, target, weight, baseline, *sensitive, *decide_on]
+    looked_at = [column, target, weight, baseline, units, *sensitive, *decide_on]
     typed = tuple({*filter(None, looked_at), *goal.needs.names})
     files = check_datasets(goal, datasets or {})
 
@@ -119,6 +120,7 @@ def open_tables(
     check("target", target)
     check("weight", weight, number=True)
     check("baseline", baseline)
+    check("units", units)
     if baseline is None and goal.needs.baseline:
         raise InputError(NO_BASELINE)
     if baseline is not None and not goal.needs.baseline:
@@ -138,7 +140,7 @@ def open_tables(
         labels = sorted((v for v in levels if v is not None), key=lambda v: (str(type(v)), v))
         pos_label = label_of(pos_label, labels, target)
     asked = {"sample_weight": weight, "baseline": baseline, "datasets": sets or None}
-    return CountedTables(frame, name, there, {**asked, "pos_label": pos_label})
+    return CountedTables(frame, name, there, {**asked, "pos_label": pos_label, "units": units})
 
 
 @contextmanager
@@ -240,6 +242,7 @@ def pilot_of_table(
     baseline: str | None = None,
     datasets: Mapping[str, Any] | None = None,
     defer_label: str = DEFER,
+    units: str | None = None,
 ) -> dict[str, Any]:
     """The rows of a table with labels and decisions, as the library takes them."""
     only_one_stdin([data, *(datasets or {}).values()])
@@ -249,7 +252,7 @@ def pilot_of_table(
     used = {*goal.needs.names, *goal.needs.measure_names, target, prediction}
     for one in tables.values():
         note_reading(one, used | ({baseline} if baseline is not None else set()))
-    reader = RowReader(goal=goal, target=target, baseline=baseline)
+    reader = RowReader(goal=goal, target=target, baseline=baseline, units=units)
     parts = {name: reader(one, name) for name, one in tables.items()}
     own = parts.pop(None)
     y = np.asarray(own.y)
@@ -262,7 +265,7 @@ def pilot_of_table(
     sets = {name: replace(part, X=decided[name]) for name, part in parts.items()}
     return {
         "y_true": y, "y_pred": decided[None], "pos_label": pos_label, "datasets": sets or None,
-        **sides(own),
+        **sides(own), **({} if units is None else {"units": own.units}),
     }  # fmt: skip
 
 

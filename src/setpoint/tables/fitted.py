@@ -75,6 +75,7 @@ class FittedModel:
     profile: Mapping[str, Sequence[Any]]
     held_out: GoalReport | None = None
     fitted_rows: int | None = None
+    units: str | None = None
     source: str = ""
     """The file that it was read from."""
 
@@ -188,6 +189,7 @@ class FittedModel:
             "goal": str(self.rule_goal),
             "judge_by": str(Goal.parse(self.judge_by or report.goal)),
             "target": self.target,
+            "units": self.units,
             "classes": clf.classes_.tolist(),
             "positive": clf.positive_,
             "rule": {
@@ -262,11 +264,12 @@ class FittedModel:
         looked_at: Mapping[str, str] | None = None,
         labelled: bool = True,
         deployed: bool = True,
+        units: str | None = "",
     ) -> dict[str, Any]:
         """X, y and what belongs to them, as methods of classifiers take them."""
         # `looked_at` are further columns, with who looks at them; without `deployed` there are no
         # decisions of the deployed model, also where the goal refers to it; `datasets` is None
-        # where one table is taken only.
+        # where one table is taken only; `units` is None for that of the fit, "" for none.
         from setpoint.blackbox import BlackBox
         from setpoint.inputs import Deployed
         from setpoint.tables.roles import RowReader, check_threshold, find_metric_columns, sides
@@ -286,16 +289,17 @@ class FittedModel:
         wanted = (column if baseline is None else baseline) if deployed else None
         if baseline is None and not goal.needs.baseline and wanted not in table.frame:
             wanted = None  # named in the fit, and needed nowhere
+        unit = self._unit_in(table, units)
         others = {name: read(file, self.columns) for name, file in files.items()}
         used = {c.name for c in (*self.columns, *of_metric)} | {*goal.needs.names, self.target}
-        used |= {*goal.needs.measure_names, *looked_at, *([] if wanted is None else [wanted])}
+        used |= {*goal.needs.measure_names, *looked_at, *filter(None, (wanted, unit))}
         for one in (table, *others.values()):
             note_reading(one, used)
         reader = RowReader(
             goal=goal, target=self.target, columns=self.columns, classes=np.asarray(clf.classes_),
             baseline=wanted, scores=None if threshold is None else column, threshold=threshold,
             looking=looked_at, metric_columns=of_metric, labelled=labelled,
-            deployed_apart=not deployed,
+            deployed_apart=not deployed, units=unit,
         )  # fmt: skip
         with step("preparing the columns"):
             part = reader(table)
@@ -303,7 +307,18 @@ class FittedModel:
             if threshold is not None and wanted is not None:
                 scores = part.X[column] if part.baseline is None else part.baseline.source
                 check_threshold(scores, threshold, table.name)
-        return {"X": part.X, "y": part.y, "datasets": sets or None, **sides(part)}
+        by_unit = {} if unit is None else {"units": part.units}
+        return {"X": part.X, "y": part.y, "datasets": sets or None, **sides(part), **by_unit}
+
+    def _unit_in(self, table: Table, named: str | None) -> str | None:
+        """The column of the units: the one named, or that of the fit where the table has it."""
+        if named is not None or self.units is None or self.units in table.frame:
+            return (self.units if named is None else named) or None
+        note(
+            f"{table.name} has no column {self.units!r}, the unit of the rows of the fit: its "
+            "rows are taken to be independent of each other"
+        )
+        return None
 
     @property
     def _name(self) -> str:
@@ -425,6 +440,7 @@ class FittedModel:
         goal: Any = None,
         baseline: str | None = None,
         datasets: Mapping[str, Any] | None = None,
+        units: str | None = None,
     ) -> GoalReport:
         """Judge it by a table with labels."""
         from setpoint.blackbox import BlackBox
@@ -440,7 +456,7 @@ class FittedModel:
             )
         else:
             goal = self.goal_by(goal)
-        rows = self.rows(table, goal, baseline=baseline, datasets=datasets)
+        rows = self.rows(table, goal, baseline=baseline, datasets=datasets, units=units)
         doing = step("judging the rule")
         with warnings_as_notes() as warned, doing, redirect_stdout(sys.stderr):
             found: GoalReport = clf.evaluate(**rows, goal=as_goal(goal))

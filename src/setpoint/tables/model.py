@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 _STORED = ("classifier", "target", "dataset_names", "notes", "judge_by", "profile", "held_out",
-           "fitted_rows")  # fmt: skip
+           "fitted_rows", "units")  # fmt: skip
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -98,6 +98,9 @@ class TableModel(FittedModel):
         How confidently the constraints are to hold on new rows.
     judge_by : str or Goal, optional
         The goal that rows held out are judged by, where `goal` has a margin on top.
+    units : str, optional
+        The column that says which customer, document or case a row belongs to. The model is not
+        shown it, and all rows of one are held out, or certify, together.
 
     Examples
     --------
@@ -126,6 +129,7 @@ class TableModel(FittedModel):
     surrogate_groups: Sequence[str] = ()
     confidence: Any = None
     judge_by: Any = None
+    units: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("sensitive", "drop", "decide_on", "surrogate_groups"):
@@ -225,12 +229,12 @@ def fit_classifier(
     """Fit it on what its family takes."""
     apart = {} if certify_on is None else {"certify_on": certify_on}
     if family == "penalty":
-        classifier.fit(rows.X, rows.y, **apart)
+        classifier.fit(rows.X, rows.y, units=rows.units, **apart)
         return
     named = classifier.baseline
     if rows.baseline is not None:  # the column is not in X, but `evaluate` has to know its name
         classifier.set_params(baseline=None)
-    classifier.fit(rows.X, rows.y, **more, **apart, **sides(rows))
+    classifier.fit(rows.X, rows.y, units=rows.units, **more, **apart, **sides(rows))
     classifier.set_params(baseline=named)
     if getattr(classifier, "choice_", None) is not None:
         from sklearn.base import clone
@@ -347,7 +351,7 @@ def _judged(model: TableModel, read: Tables, held: Dataset) -> Any:
     ):
         datasets = {name: made.judging or made.fitted for name, made in read.sets.items()}
         found = model.classifier.evaluate(
-            held.X, held.y, datasets=datasets, goal=read.meant, **sides(held)
+            held.X, held.y, datasets=datasets, goal=read.meant, units=held.units, **sides(held)
         )
     if found.counts.seen > 0.0:
         by = "" if model.test_by else ", or keep them on one side with `test_by`"
@@ -377,7 +381,7 @@ def _split(asked: TableModel, read: Tables) -> Any:
     reader = RowReader(
         goal=goal, target=asked.target, columns=roles.columns, baseline=baseline, scores=scores,
         threshold=asked.baseline_threshold, looking=looking,
-        metric_columns=roles.metric_columns,
+        metric_columns=roles.metric_columns, units=asked.units,
     )  # fmt: skip
     whole = reader(table)
     labels, read.classes = classes_in(whole.y, asked.target, table.name)
@@ -546,8 +550,8 @@ def _check(asked: TableModel) -> None:
     if asked.test_by is not None and asked.promise is not None:
         raise InputError(
             "`test_by` keeps all rows of a value on one side, and the rows that certify are drawn "
-            "one by one: name a table whose rows certify, without `test_by`, or leave `confidence` "
-            "out"
+            "one by one: `units` keeps those of a value together there, too; or name a table whose "
+            "rows certify, without `test_by`, or leave `confidence` out"
         )
 
     if asked.test_by is not None and asked.share_held_out == 0:

@@ -53,6 +53,7 @@ class RowReader:
     metric_columns: Sequence[TableColumn] = ()
     labelled: bool = True
     deployed_apart: bool = False
+    units: str | None = None
 
     def __call__(self, table: Table, dataset: str | None = None) -> Dataset:
         """The rows of one table."""
@@ -73,7 +74,19 @@ class RowReader:
             deployed = Deployed(found, self.threshold)
         side = self._beside(table, dataset)
         X = conform(table, self.columns)
-        return Dataset(X, y, sensitive_features=side, baseline=deployed)
+        units = self._units(table, dataset)
+        return Dataset(X, y, sensitive_features=side, baseline=deployed, units=units)
+
+    def _units(self, table: Table, dataset: str | None) -> Any:
+        """The column that says which customer, document or case a row belongs to, as text."""
+        if self.units is None or (dataset is not None and self.units not in table.frame):
+            return None
+        check_column("`units`", self.units, table.names, table.name)
+        used = {*self.looking, *self.goal.needs.names, *self.goal.needs.measure_names}
+        if self.units in {self.target, self.baseline, self.scores, *used}:
+            does = "is something else too; name a column of its own"
+            raise InputError(f"`units`: {self.units!r} {does}")
+        return conform(table, [TableColumn(self.units, "category")])[self.units]
 
     def _labels(self, table: Table, dataset: str | None) -> NDArray[Any] | None:
         """The labels, where there are to be some."""
@@ -119,6 +132,7 @@ def taken(rows: Dataset, index: NDArray[Any]) -> Dataset:
         y=None if rows.y is None else rows.y[index],
         sensitive_features=None if groups is None else groups.iloc[index],
         baseline=None if old is None else replace(old, source=old.source[index]),
+        units=None if rows.units is None else rows.units.iloc[index],
     )
 
 
@@ -226,6 +240,8 @@ def find_roles(table: Table, goal: Goal, asked: TableModel) -> ColumnRoles:
     _check_values(table, goal, target, dropped)
     values = {c.name: c for c in values_of(table, goal)}
     hidden, scores = {target: "the target"}, None
+    if asked.units is not None:
+        hidden.setdefault(asked.units, "the unit of the rows")
     if asked.baseline is not None:
         columns_named("baseline", [asked.baseline], there, table.name)
         refuse_target("baseline", [asked.baseline], target)
@@ -398,7 +414,7 @@ def hold_out(
     by: Any = None,
 ) -> tuple[HoldoutSplit, dict[str, HoldoutSplit]]:
     """A table and the further data sets, each in two."""
-    held = _drawn(whole.y, len(whole.X), asked, name) if by is None else held_by(by, asked)
+    held = _drawn(whole, asked, name) if by is None else held_by(by, asked)
     first = HoldoutSplit(whole, held)
     out: dict[str, HoldoutSplit] = {}
     for dataset, part in parts.items():
@@ -412,7 +428,7 @@ def hold_out(
                 side = "what is counted on them was trained on"
             note(
                 f"{dataset}: {made.shared:,} of its {counted(len(part.X))} are rows of "
-                f"{' or '.join(among)} too, {side}"
+                f"{' or '.join(among)} too{'' if part.units is None else ', or of units'}, {side}"
             )
         out[dataset] = made
     return first, out
@@ -455,7 +471,7 @@ def hold_out_with(
     whole: Dataset, validation: Dataset, asked: TableModel, name: str
 ) -> tuple[HoldoutSplit, HoldoutSplit]:
     """A table to train on, and the one that a metric is measured on, each in two."""
-    second = HoldoutSplit(validation, _drawn(validation.y, len(validation.X), asked, name))
+    second = HoldoutSplit(validation, _drawn(validation, asked, name))
     twin = _twins(whole, validation)
     held = (twin >= 0) & second.held[twin]
     if held.all():
@@ -482,8 +498,7 @@ def _beside(
             among.append(name)
             held[found] = earlier[name].held[twin[found]]
             left &= ~found
-    y = None if part.y is None else part.y[left]
-    held[left] = _drawn(y, int(left.sum()), asked, None)
+    held[left] = _drawn(taken(part, left.nonzero()[0]), asked, None)
     if held.all():  # nothing to train on: then these rows are held out nowhere
         held[:] = False
         for name, twin in twins.items():
@@ -491,13 +506,23 @@ def _beside(
     return HoldoutSplit(part, held, int((~left).sum())), among
 
 
-def _drawn(y: Any, n_rows: int, asked: TableModel, name: str | None) -> NDArray[np.bool_]:
-    """Which rows are held out; none where a data set is too small for that."""
+def _drawn(part: Dataset, asked: TableModel, name: str | None) -> NDArray[np.bool_]:
+    """Which rows are held out, units as a whole; none where a data set is too small for that."""
     from sklearn.model_selection import train_test_split
 
+    y, n_rows = part.y, len(part.X)
     held = np.zeros(n_rows, dtype=bool)
     if asked.share_held_out == 0:
         return held
+    if part.units is not None and n_rows:
+        from setpoint.classifiers import kinds_of_units, split_kinds
+
+        units, kinds = _names_of(part), held if y is None else np.unique(y, return_inverse=True)[1]
+        rng = np.random.default_rng(asked.random_state)
+        chosen = split_kinds(kinds_of_units(kinds, units), units, asked.share_held_out, rng)
+        if name is not None and not chosen.any():
+            raise InputError(f"`units`: {name} has {len({*units})}, too few to hold some out")
+        return chosen
     if y is not None and n_rows:
         found, counts = np.unique(y, return_counts=True)
         n_test = int(np.ceil(asked.share_held_out * n_rows))
@@ -527,8 +552,17 @@ def _drawn(y: Any, n_rows: int, asked: TableModel, name: str | None) -> NDArray[
     return held
 
 
+def _names_of(part: Dataset) -> NDArray[np.int64]:
+    """A number for the unit of each row."""
+    from setpoint.inputs import units_of
+
+    units = units_of(part.units, None, len(part.X))
+    assert units is not None
+    return units.names
+
+
 def _twins(part: Dataset, other: Dataset) -> NDArray[np.int64]:
-    """For each row the same one in another table; -1 where it has none."""
+    """For each row the same one in another table, or one of its unit; -1 where it has none."""
     import pandas as pd
 
     out = np.full(len(part.X), -1, dtype=np.int64)
@@ -544,9 +578,11 @@ def _twins(part: Dataset, other: Dataset) -> NDArray[np.int64]:
 
 
 def _keys(part: Dataset, other: Dataset, with_labels: bool) -> NDArray[np.uint64]:
-    """A number for each row, the same for the same rows."""
+    """A number for each row, the same for the same rows, or for those of a unit."""
     import pandas as pd
 
+    if part.units is not None and other.units is not None:
+        return _names_of(part).view(np.uint64)
     columns = [part.X[name] for name in part.X]
     if part.sensitive_features is not None and other.sensitive_features is not None:
         names = [
