@@ -229,7 +229,7 @@ def units_of(given: Any, X: Any, n_rows: int, where: str = "") -> Units | None:
     missing = np.flatnonzero(bits == _MISSING)
     names[missing] = singles(len(missing))
     called = given if isinstance(given, str) else getattr(given, "name", None)
-    return Units(names, _in_plural(called) if isinstance(called, str) and called else "units")
+    return Units.of(names, _in_plural(called) if isinstance(called, str) and called else "units")
 
 
 def _in_plural(name: str) -> str:
