@@ -181,7 +181,7 @@ def test_what_a_unit_adds_by_hand():
     wanted = np.mean(np.prod(1.0 - bets[:, None] * x, axis=1))
     assert monitor.wealth_[0] == pytest.approx(wanted, rel=1e-12)
     assert (monitor.n_rows_, monitor.n_left_out_) == (5, 1)
-    assert "1 rows of units that had come before are left out" in str(monitor)
+    assert "1 row of units that had come before: left out" in str(monitor)
     again = watch("maximize f1 subject to precision >= 0.5", restart=False, largest_unit=4)
     again.resume(json.loads(json.dumps(monitor.to_dict())))
     for one in (again, monitor):  # rows of no unit are units by themselves, and none comes back

@@ -27,6 +27,7 @@ from setpoint.report import (
     as_notebook,
     as_text,
     percent,
+    plural,
     shown,
     style,
     unit_of,
@@ -400,7 +401,8 @@ class Monitor:
             so_far = percent(min(part, 1.0))
             out.append(f"{name}: evidence that it is broken at {so_far} of what an alarm takes")
         if self.n_left_out_:
-            out.append(f"{self.n_left_out_:,} rows of units that had come before are left out")
+            rows = plural(self.n_left_out_, "row")
+            out.append(f"{rows} of units that had come before: left out")
         rate = f"the chance of ever an alarm is at most {percent(self.alpha)}."
         if self.restart:
             rate = f"an alarm comes after {1 / self.alpha:,.0f} {self._each}s or more on average."
