@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -694,10 +694,12 @@ def _with_largest(shown: Shown, part: Part, level: float, tests: PValues) -> Sho
     most = round(max((counted.most_of_unit(*a, *b) for _, a, b in known), default=0.0))
     if not (shown.passed and parts) or (shown.kind == "drawn" and len(parts) > _MOST_DRAWN):
         return replace(shown, largest=most)
-
-    def fails(rows: int) -> bool:
-        counted.largest = lambda _: float(rows)
-        return bool(tests.of(part, level).p > level)
-
+    fails = partial(_fails, tests, part, level)
     allowed = bisect_left(range(_TIMES_LARGER * most), x=True, lo=1, key=fails) - 1
     return replace(shown, largest=min(most, allowed), largest_allowed=allowed)
+
+
+def _fails(tests: PValues, part: Part, level: float, largest: int) -> bool:
+    """Whether a test fails if one unit could bring so many rows."""
+    tests.counted.largest = lambda _: float(largest)
+    return bool(tests.of(part, level).p > level)
