@@ -7,12 +7,14 @@ import pytest
 from scipy import stats
 
 from guarantees.samples import most
-from setpoint import Confidence, Goal, GoalError
+from setpoint import Confidence, Goal, GoalError, certify, solve
 from setpoint.counts import DEFERRED, Rows, Units
+from setpoint.errors import InputError
 from setpoint.guarantees import Promise, RuleTests, Tried, capped
 from setpoint.guarantees.p_values import gaffke_p
 from setpoint.inference import at_least
 from setpoint.program import link
+from setpoint.rules import Threshold
 from thinning import over
 
 SURE = 0.95
@@ -317,3 +319,93 @@ def test_of_units_all_good_so_many_show_a_share():
         p = p_of("recall >= 0.8", y, y, of_unit(10), units=unit).p
         assert p == pytest.approx(stats.binom.pmf(n, n, 0.8), rel=1e-6)
         assert (p <= 0.05) is passes
+
+
+# ---------------------------------------------------------------------- end to end
+def scored(n_units, seed=0):
+    """Scores of units of one to six rows, labels, names and weights."""
+    rng = np.random.default_rng(seed)
+    u = np.repeat(np.arange(n_units), rng.integers(1, 7, n_units))
+    y = (rng.random(n_units) < 0.45).astype(int)[u]
+    return 1.5 * y + rng.normal(size=n_units)[u] + 0.3 * rng.normal(size=len(u)), y, u
+
+
+SCORES, LABELS, NAMES = scored(150)
+HEAVY = np.random.default_rng(2).choice([0.5, 1.0, 2.0], len(LABELS))
+
+
+@over("given, largest", [
+    ({"units": NAMES}, {"largest_unit": 6}), ({"sample_weight": HEAVY}, {"largest_weight": 2.0}),
+    ({"units": NAMES, "sample_weight": HEAVY}, {"largest_unit": 5.0}),
+])  # fmt: skip
+def test_every_cut_off_up_to_the_last_that_passes_is_certified(given, largest):
+    goal = "minimize predicted_rate subject to recall >= 0.75"
+    found = solve(goal, SCORES, LABELS, confidence=Confidence(SURE, **largest), **given)
+    assert found.report.guarantee.method == "every cut-off"
+    unit = given.get("units", np.arange(len(LABELS)))
+    weight = given.get("sample_weight", np.ones(len(LABELS)))
+    (most_of_one,) = largest.values()
+    total = np.bincount(unit, weight)[unit]
+    weight = weight * np.minimum(1.0, most_of_one / total) * (LABELS == 1)
+
+    def p(cut):
+        return gaffke_p(np.bincount(unit, weight * ((cut <= SCORES) - 0.75)), -0.75 * most_of_one)
+
+    # One by one from the lowest score: as far as all pass.
+    cuts = np.unique(SCORES)
+    last = next(i for i, cut in enumerate(cuts) if p(cut) > 0.05)
+    decided = found.rule.decide(SCORES) == 1
+    np.testing.assert_array_equal(decided[LABELS == 1], SCORES[LABELS == 1] >= cuts[last - 1])
+    (shown,) = found.report.guarantee.constraints
+    assert shown.kind == "gaffke"
+    assert shown.p_value == pytest.approx(p(cuts[last - 1]), rel=1e-6)
+
+
+def test_of_a_path_the_parts_are_of_other_units_whatever_their_order():
+    goal = "maximize recall subject to precision >= 0.5"
+    asked = Confidence(0.9, largest_unit=6)
+    one = solve(goal, SCORES, LABELS, units=NAMES, confidence=asked).report.guarantee
+    assert one.state == "certified"
+    assert one.method == "path of rules"
+    assert 0.2 * len(LABELS) < one.rows < 0.8 * len(LABELS)
+    sizes = np.bincount(NAMES)
+    by_row = solve(goal, SCORES, LABELS, confidence=0.9).report.guarantee
+    assert by_row.rows != one.rows
+    # Of units that are all of six rows whole ones certify.
+    six = np.repeat(np.flatnonzero(sizes), 6)
+    first = np.unique(NAMES, return_index=True)[1]
+    at = np.repeat(first, 6)
+    found = solve(goal, SCORES[at], LABELS[at], units=six, confidence=asked)
+    assert found.report.guarantee.rows % 6 == 0
+
+
+@over("given, largest", [
+    ({"units": U}, {"largest_unit": 6}), ({"sample_weight": W}, {"largest_weight": 4.0}),
+])  # fmt: skip
+def test_certify_tests_by_units_and_by_weights(given, largest):
+    goal = "maximize accuracy subject to recall >= 0.75"
+    settings = Confidence(0.9, **largest)
+    found = certify(Threshold(0.5), goal, D.astype(float), Y, confidence=settings, **given)
+    (shown,) = found.guarantee.constraints
+    weight = given.get("sample_weight")
+    unit = {"units": given.get("units"), "weight": weight}
+    p = p_of("recall >= 0.75", Y, D, Confidence(0.9, **largest), **unit).p
+    assert shown.p_value == pytest.approx(p, rel=1e-9)
+    assert found.guarantee.state == ("certified" if p <= 0.1 else "not certified")
+
+
+def test_the_next_rows_are_not_promised_by_units():
+    goal = "maximize precision subject to recall >= 0.6"
+    asked = Confidence(0.9, for_next=200, largest_unit=6)
+    with pytest.raises((GoalError, InputError), match="for_next"):
+        solve(goal, SCORES, LABELS, units=NAMES, confidence=asked)
+
+
+def test_weighted_rows_without_a_largest_weight_are_refused_by_all():
+    goal = "maximize precision subject to recall >= 0.6"
+    for run in (
+        lambda: solve(goal, SCORES, LABELS, sample_weight=HEAVY, confidence=0.9),
+        lambda: certify(Threshold(0.5), goal, SCORES, LABELS, sample_weight=HEAVY),
+    ):
+        with pytest.raises(GoalError, match=r"\(largest 2\).*`largest_weight` of Confidence"):
+            run()

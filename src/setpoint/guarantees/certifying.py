@@ -203,14 +203,15 @@ def certified(
     # Units of the rows that rules were found on say how large one may be, too.
     tests = tests_on(promise.on(plain.evidence, rows), rows)
     way: EveryCutoff | AlongPath | None = None
-    if how.models is None:
+    if how.models is None and (settings.for_next is None or tests.promise.largest is None):
         way = EveryCutoff.of(plain, rows, tests, settings.for_next)
     if way is None:
         if settings.for_next is not None:
             raise GoalError(
-                "`for_next` promises the next rows for thresholds of one model and constraints "
-                f"that only loosen as a threshold moves one way, which '{linked.goal}' does not "
-                "have: leave it out, and the promise is for the population"
+                "`for_next` promises the next rows for thresholds of one model, for constraints "
+                "that only loosen as a threshold moves one way, and where rows have neither units "
+                f"nor weights; of '{linked.goal}' on these rows that is not so: leave it out, and "
+                "the promise is for the population"
             )
         way = AlongPath.of(plain, rows, tests, how)
     known = 1 if how.owner is None else number_of_try(how.owner, how.key, way.fingerprint)
