@@ -43,6 +43,8 @@ class Confusion:
         What each row (N,) behind the counts adds to a sum over tables of counts, from what a row
         adds by stratum, true and predicted class (tables, plain strata, n + 1, n): for tests that
         need the value of each. A sum of confusions has none.
+    proxied : two of Confusion, optional
+        With the `sums` of these rows by a proxy of their labels, and of others without labels.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Confusion:
     rows: Codes
     smallest: Floats
     sums: Callable[[Floats], Floats] | None = None
+    proxied: tuple[Confusion, Confusion] | None = None
 
     @classmethod
     def of_counts(cls, classes: tuple[Label, ...], counts: Any) -> Confusion:

@@ -45,6 +45,7 @@ class Rows:
     weight: Floats | None
     stratum: Codes
     measures: Floats | None = None
+    chances: Floats | None = None  # of the second class of two, by a proxy of the labels
 
     @classmethod
     def from_arrays(
@@ -222,11 +223,16 @@ class Rows:
         >>> of_right = np.array([[[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]]])
         >>> rows.decided(np.array([1, 1])).sums(of_right)
         array([0., 1.])
+        >>> replace(rows, chances=np.array([0.2, 0.7])).decided(np.array([1, 1])).sums(of_right)
+        array([0.2, 0.7])
         """
         return replace(self.confusion(decisions), sums=partial(self._sums, decisions))
 
     def _sums(self, decisions: NDArray[Any], weights: Floats) -> Floats:
         at = weights[:, self.stratum, self.true]  # (tables, N, n)
+        if self.chances is not None:
+            low, high = weights[:, self.stratum, 0], weights[:, self.stratum, 1]
+            at = low + self.chances[:, None] * (high - low)
         if decisions.ndim == 1:
             own = at[:, np.arange(self.n_rows), decisions]
         else:

@@ -17,6 +17,7 @@ from setpoint.inputs import (
     Answers,
     CheckedData,
     GivenRows,
+    Unlabelled,
     as_columns,
     as_datasets,
     check_length,
@@ -90,6 +91,7 @@ def certify(
     baseline: Any = None,
     datasets: Mapping[str, Any] | None = None,
     pos_label: Any = None,
+    unlabelled: Unlabelled | None = None,
 ) -> Certified:
     """Show on rows that had no part in a model that it keeps a goal on new ones.
 
@@ -120,6 +122,10 @@ def certify(
         As in ``fit``.
     pos_label : label, optional
         As in :class:`setpoint.PlugInClassifier`; a classifier of this library knows its own.
+    unlabelled : Unlabelled, optional
+        Many more rows without labels, with a proxy of them: where it is of use, constraints that
+        are one fraction of counts are tested by both, which holds in simulations and is not
+        proved. Goes with models and rules as they are, and not with ``Confidence(strict=True)``.
 
     Returns
     -------
@@ -184,6 +190,11 @@ def certify(
             f"`new_rule` is 'auto', True or False, and with a list not True, got {new_rule!r}"
         )
     own = isinstance(first, classifiers.GoalClassifier)
+    if unlabelled is not None and (anew or settings.strict):
+        raise InputError(
+            "`unlabelled` is for models and rules as they are (`new_rule=False`), whose test with "
+            "a proxy is simulated and not proved (`strict=False`)"
+        )
     if anew:
         inner = first.estimator_ if isinstance(first, PlugInClassifier) else first
         label = first.positive_ if own else pos_label
@@ -204,7 +215,7 @@ def certify(
     for name, d in as_datasets(datasets).items():
         parts = d.y, d.sample_weight, d.sensitive_features, d.baseline, d.X
         given[name] = GivenRows(int(_num_samples(d.X)), *parts)
-    inputs = CheckedData.check(goal, classes, given, None)
+    inputs = replace(CheckedData.check(goal, classes, given, None), unlabelled=unlabelled)
     return _as_they_are(candidates, inputs, given, settings, ordered)
 
 
@@ -273,7 +284,12 @@ def _counted(
     if drawn:  # a rule that decides every row, and a goal about rules that may defer
         more = len(inputs.answers) - next(iter(found.values())).shape[1]
         found = {name: np.pad(shares, ((0, 0), (0, more))) for name, shares in found.items()}
-    return guarantees.Tried(inputs.rows.decided(inputs.joined(found)), drawn)
+    decided, others = inputs.joined(found), inputs.unlabelled
+    if others is None:
+        return guarantees.Tried(inputs.rows.decided(decided), drawn)
+    rows = GivenRows(0, None, sensitive_features=others.sensitive_features, X=others.X)
+    said = _decided(candidate, rows, inputs, drawn)
+    return guarantees.Tried(inputs.proxied(decided, given[None].X, said), drawn)
 
 
 def _decided(candidate: Any, rows: GivenRows, inputs: CheckedData, drawn: bool) -> NDArray[Any]:
