@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtri
@@ -106,22 +105,22 @@ def halved(
 LEAST_SHARE = 0.3
 """A proxy that is to count for less is left out: labelled rows alone have exact tests."""
 
-_MOST_MEANS = 300
+_MOST_MEANS = 200
 """Means of neighbours that stand for all values of a sort of rows."""
 
-_STEPS_OF_NEWTON = 6
-_LEAST_CHANCE, _ROUNDING = 1e-300, 1e-12
+_ERRORS = -30.0, 9.0
+"""Standard errors from the value, between which its limits are."""
 
 
 @dataclass(frozen=True, eq=False)
 class Proxied:
-    """What rows add above and below the line of a fraction (2, rows), and by the proxy."""
+    """A fraction by labels and a proxy: what rows add above and below its line, and its value."""
 
-    labelled: Floats
-    own: Floats
-    others: Floats
-    entries: Floats  # by stratum, true class and decision (2, plain strata, 2, n)
+    rest: Floats  # of labelled rows, less the share that the proxy says (2, n)
+    others: Floats  # of rows without labels, that share of what it says (2, N)
+    entries: Floats  # by stratum, true class and decision (2, plain strata, 2, m)
     share: float
+    value: float
     error: float
     worth: float
 
@@ -130,46 +129,41 @@ class Proxied:
         """The fraction of entries (plain strata, n + 1, n); None where the proxy is of no use."""
         known = (confusion, *(confusion.proxied or ()))
         rows = [np.stack([c.sums(e[None]) for e in entries]) for c in known if c.sums]
-        above, below = rows[0].mean(axis=1)
-        size, more = (part.shape[1] for part in rows[::2])
-        if not (below > 0.0 and size > 1):
+        (above, below), (size, more) = rows[0].mean(axis=1), (x.shape[1] for x in rows[::2])
+        with np.errstate(all="ignore"):  # there may be none to count, or all may be the same
+            x, g = ((1.0, -above / below) @ part for part in rows[:2])
+            (spread, common), (_, of_proxy) = np.cov(x, g, ddof=0)
+            share = common / of_proxy * more / (size + more)
+            left = 1.0 - share * common / spread
+        if not share >= LEAST_SHARE:
             return None
-        x, g = ((1.0, -above / below) @ part for part in rows[:2])
-        (spread, common), (_, of_proxy) = np.cov(x, g)
-        if not common * more >= LEAST_SHARE * of_proxy * (size + more) > 0.0:
-            return None
-        share = common / of_proxy * more / (size + more)
-        left = 1.0 - share * common / spread
-        error = math.sqrt(spread * left / size) / below
-        labelled, own, others = rows
-        of_labels = np.stack(entries)[:, :, :2]
-        worth = size * (1.0 / left - 1.0)
-        out = cls(labelled, own, others, of_labels, share, error, worth)
-        return out if out.sums[1] > 0.0 else None
-
-    @cached_property
-    def sums(self) -> Floats:
-        """The means above and below the line (2,) by labels and proxy together."""
-        rest = self.labelled - self.share * self.own
-        return np.asarray(self.share * self.others.mean(axis=1) + rest.mean(axis=1))
+        rest, others = rows[0] - share * rows[1], share * rows[2]
+        up, down = rest.mean(axis=1) + others.mean(axis=1)
+        found = up / down, math.sqrt(spread * left / size) / below, size * (1.0 / left - 1.0)
+        return cls(rest, others, np.stack(entries)[:, :, :2], share, *found) if down > 0 else None
 
     def p_value(self, level: float, sign: float) -> float:
         """The p-value of ``sign * (value - level) >= 0``, with a worst row of each sort."""
         by = sign * np.array([1.0, -level])
-        x, u = by @ (self.labelled - self.share * self.own), self.share * (by @ self.others)
-        added, middle = np.tensordot(by, self.entries, 1), float(u.mean())
-        worst = float((added.min(axis=1) - self.share * added.max(axis=1)).min()) + middle
-        last = self.share * float(added.min()) - middle
-        parts = _means(x + middle) / len(x), np.append(_means(u - middle), last) / len(u)
-        return gaffke_p(np.concatenate(parts), worst / len(x))
+        x, u, added = by @ self.rest, by @ self.others, np.tensordot(by, self.entries, 1)
+        middle, last = u.mean(), self.share * added.min()
+        worst = (added.min(axis=1) - self.share * added.max(axis=1)).min()
+        more = np.append(_means(u), last) - middle
+        values = np.concatenate([(_means(x) + middle) / len(x), more / len(u)])
+        return gaffke_p(values, float(worst + middle) / len(x))
 
     def limit(self, sign: float, tail: float) -> float:
         """The level at which the test of a floor (sign 1), or of a cap, just passes."""
-        at = float(self.sums[0] / self.sums[1])
-        for _ in range(_STEPS_OF_NEWTON):
-            p = min(max(self.p_value(at, sign), _LEAST_CHANCE), 1.0 - _ROUNDING)
-            at -= sign * self.error * float(ndtri(p) - ndtri(tail))
-        return at
+        from scipy.optimize import brentq  # slow to load, and few goals need it
+
+        def missing(level: float) -> float:
+            p = np.clip(self.p_value(level, sign), 1e-300, 1.0 - 1e-12)
+            return float(ndtri(p) - ndtri(tail))
+
+        far, near = (self.value + sign * errors * self.error for errors in _ERRORS)
+        if missing(far) >= 0.0:
+            return far
+        return float(brentq(missing, far, near, xtol=1e-3 * self.error))
 
 
 def _means(values: Floats) -> Floats:

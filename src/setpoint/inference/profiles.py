@@ -219,22 +219,20 @@ class CountedRates:
 
     def value(self, x: RateFunction) -> float:
         """The value of a bound expression here, of labels and proxy where that is of use."""
-        proxied = self.proxied(x)
-        if proxied is not None:
-            return float(np.clip(proxied.sums[0] / proxied.sums[1], *self.range(x)))
-        if isinstance(x, Node) and self.sharpened(x):
+        parts = self.sharpened(x)
+        if not parts:
+            return float(x.value(self.v)) + 0.0
+        if isinstance(x, Node) and self.proxied(x) is None:
             return float(x.interval(*((self.value(c),) * 2 for c in x.children))[0]) + 0.0
-        return float(x.value(self.v)) + 0.0
+        return float(np.clip(parts[0].value, *self.range(x)))
 
     def sharpened(self, x: RateFunction) -> list[Proxied]:
         """The fractions that a proxy sharpens and the value is made of."""
-        own, by_parts = (
-            self.proxied(x),
-            x.has_kinks or sum(bool(c.features) for c in x.children) == 1,
-        )
-        if own is not None or self.confusion.proxied is None or not by_parts:
+        own = self.proxied(x)
+        if own is not None or self.confusion.proxied is None:
             return [] if own is None else [own]
-        return [found for c in x.children for found in self.sharpened(c)]
+        by_parts = x.has_kinks or sum(bool(c.features) for c in x.children) == 1
+        return [found for c in x.children if by_parts for found in self.sharpened(c)]
 
     def proxied(self, x: RateFunction) -> Proxied | None:
         """The expression as a fraction that a proxy sharpens, if it is one and there is one."""

@@ -287,7 +287,8 @@ def _counted(
     decided, others = inputs.joined(found), inputs.unlabelled
     if others is None:
         return guarantees.Tried(inputs.rows.decided(decided), drawn)
-    rows = GivenRows(0, None, sensitive_features=others.sensitive_features, X=others.X)
+    n_rows, groups = int(_num_samples(others.X)), others.sensitive_features
+    rows = GivenRows(n_rows, None, sensitive_features=groups, X=others.X)
     said = _decided(candidate, rows, inputs, drawn)
     return guarantees.Tried(inputs.proxied(decided, given[None].X, said), drawn)
 

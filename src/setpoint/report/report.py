@@ -315,8 +315,10 @@ def _counts(confusion: Confusion) -> Counts:
     """The rows of X by true and decided class."""
     plain = [i for i, stratum in enumerate(confusion.codebook.strata) if stratum.measure is None]
     own = [i for i in plain if confusion.codebook.strata[i].dataset is None]
-    table = confusion.counts[own].sum(axis=0)
-    return Counts.of(int(confusion.rows[plain].sum()), confusion.classes, table)
+    table, n_rows = confusion.counts[own].sum(axis=0), int(confusion.rows[plain].sum())
+    if confusion.proxied is not None:  # counts of labels would say something else than the values
+        return Counts(n_rows, confusion.classes)
+    return Counts.of(n_rows, confusion.classes, table)
 
 
 def _prices(linked: LinkedGoal, counted: CountedGoal, objective: BoundSide) -> tuple[Section, ...]:
