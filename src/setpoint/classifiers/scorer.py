@@ -175,6 +175,7 @@ def evaluate(
             both = ours, value_of(bound, first.deployed)
     linked, confusion = link(goal, inputs.rows.codebook), inputs.confusion(decisions)
     if unlabelled is not None:
+        classes_of(given["y_true"], classes, pos_label, "y_true")  # a positive class is needed
         rest = unlabelled.X if table is None else column_of(unlabelled.X, y_pred, "y_pred")
         others = Answers.of(goal, rest, "unlabelled: X", defer_label).codes(inputs.classes)
         X, inputs = y_pred if table is None else table, replace(inputs, unlabelled=unlabelled)

@@ -105,7 +105,7 @@ def halved(
 LEAST_SHARE = 0.3
 """A proxy that is to count for less is left out: labelled rows alone have exact tests."""
 
-_MOST_MEANS = 200
+_MOST_MEANS = 100
 """Means of neighbours that stand for all values of a sort of rows."""
 
 _ERRORS = -30.0, 9.0

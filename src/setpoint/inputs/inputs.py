@@ -258,7 +258,8 @@ class CheckedData:
         of_labelled, chances = given.chances(X)
         groups, n_rows, book = needs.columns.get(None, {}), len(others), self.rows.codebook
         how: dict[str, Any] = {"n_rows": n_rows, "X": given.X, "wanted": groups, "free": groups}
-        columns = as_columns(given.sensitive_features, **how)
+        who = "`unlabelled`: the goal refers to"
+        columns = as_columns(given.sensitive_features, who=who, **how)
         rest = Rows.from_arrays(self.answers, None, n_rows, columns=columns, codebook=book)
         soft = replace(self.rows, chances=of_labelled).decided(decided)
         more = replace(rest, chances=chances).decided(others)

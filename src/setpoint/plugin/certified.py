@@ -206,7 +206,10 @@ def certify(
         raise InputError(
             "`for_next` goes with a new rule (`new_rule=True`), whose cut-off it moves"
         )
-    classes = first._classes if own else classes_of(y, None, pos_label, goal=goal)
+    asked = (
+        goal if unlabelled is None else None
+    )  # a proxy is of the positive class, whatever the goal
+    classes = first._classes if own else classes_of(y, None, pos_label, goal=asked)
     if sensitive_features is None and own:
         sensitive_features = first.sensitive_features
     given: dict[str | None, GivenRows] = {

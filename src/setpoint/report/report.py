@@ -316,8 +316,9 @@ def _counts(confusion: Confusion) -> Counts:
     plain = [i for i, stratum in enumerate(confusion.codebook.strata) if stratum.measure is None]
     own = [i for i in plain if confusion.codebook.strata[i].dataset is None]
     table, n_rows = confusion.counts[own].sum(axis=0), int(confusion.rows[plain].sum())
-    if confusion.proxied is not None:  # counts of labels would say something else than the values
-        return Counts(n_rows, confusion.classes)
+    if confusion.proxied is not None:  # decisions by label alone would say another thing
+        labels = confusion.codebook.labels
+        return Counts(n_rows, labels, sizes=tuple(table[: len(labels)].sum(axis=1).tolist()))
     return Counts.of(n_rows, confusion.classes, table)
 
 
