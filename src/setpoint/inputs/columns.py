@@ -282,7 +282,7 @@ class Unlabelled:
     >>> y = harmful[few].astype(int)
     >>> report = evaluate("maximize recall", y, removed[few], unlabelled=more)
     >>> print(report.warnings[0])
-    recall: the proxy was worth 1,000 labelled rows
+    recall: the proxy was worth 1,479 labelled rows
     """
 
     X: Any
