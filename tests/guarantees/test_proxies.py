@@ -149,7 +149,7 @@ def judged(n=400, more=4_000, seed=0, **how):
 
 def test_a_report_has_one_value_for_one_thing():
     y, _, g, language, decided = judged()
-    goal = "maximize recall s.t. precision.min(language) >= 0.5 and recall.on(language=de) >= 0.5"
+    goal = "maximize recall subject to precision.min(language) >= 0.5"
     more = Unlabelled(decided[400:], g[400:], g[:400], {"language": language[400:]})
     how = {"sensitive_features": {"language": language[:400]}}
     report = evaluate(goal, y[:400], decided[:400], unlabelled=more, **how)
@@ -157,7 +157,6 @@ def test_a_report_has_one_value_for_one_thing():
     groups = {(r.metric, r.name): r for r in report.groups}
     rows = [groups["precision", f"language = {name}"] for name in ("de", "en")]
     assert report.constraints[0].value == min(r.value for r in rows)
-    assert report.constraints[1].value == groups["recall", "language = de"].value
     assert report.objective.value != alone.objective.value
     pairs = list(zip(report.entries, alone.entries, strict=True))
     assert all(a.high - a.low < 0.85 * (b.high - b.low) for a, b in pairs)
@@ -196,7 +195,7 @@ def test_a_proxy_certifies_what_few_labels_do_not():
     found = certify(Threshold(1.0), goal, scores[:400], y[:400], unlabelled=more)
     (shown,), entry = found.guarantee.constraints, found.report.constraints[0]
     assert (shown.kind, shown.is_exact, shown.value) == ("proxy", False, entry.value)
-    assert shown.limit == pytest.approx(entry.low, abs=1e-4)
+    assert shown.limit == pytest.approx(entry.low, abs=1e-3)
     assert found.guarantee.reached == found.report.objective.value
     assert "not proved for this kind of rate; in simulations it holds" in " ".join(
         str(found.report).split()
@@ -243,14 +242,14 @@ def test_where_a_proxy_has_no_test_it_is_refused():
     with pytest.raises(InputError, match="simulated and not proved"):
         certify(Threshold(1.0), goal, scores[:400], y[:400],
                 confidence=Confidence(strict=True), **more)  # fmt: skip
-    with pytest.raises(InputError, match="models and rules as they are"):
+    with pytest.raises(InputError, match="goes with `new_rule=False`"):
         certify(Threshold(1.0), goal, scores[:400], y[:400], new_rule=True, **more)
-    with pytest.raises(InputError, match="is for two classes, rows that count once each"):
+    with pytest.raises(InputError, match="is for two classes, rows that count once"):
         evaluate("maximize recall", *first, sample_weight=np.full(400, 2.0), **few)
     with pytest.raises(InputError, match="without `baseline`"):
         evaluate("maximize recall", *first, baseline=decided[:400], **few)
     three = y[:400] + (np.arange(400) % 2) * y[:400]
-    with pytest.raises(InputError, match=r"of the classes \[0, 1, 2\]"):
+    with pytest.raises(InputError, match=r"of \[0, 1, 2\]"):
         evaluate("maximize accuracy", three, decided[:400], **few)
     with pytest.raises(InputError, match="positive class is not known"):
         evaluate("maximize accuracy", *(np.array(["x", "z"])[part] for part in first), **few)

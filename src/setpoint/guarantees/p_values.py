@@ -448,7 +448,7 @@ class PValues:
         part = requirements_of(constraint)
         plain = isinstance(part, Requirement) and part.function is x
         if (proxied := counted.proxied(x)) is not None:
-            return float(np.clip(proxied.limit(constraint.sign, level), *counted.range(x)))
+            return proxied.limit(counted.range(x)[constraint.sign < 0], constraint.sign, level)
         if plain and not (self.strict or self.fractional):
             ends = exact_limits(x, counted, level, level)
             if ends is not None:

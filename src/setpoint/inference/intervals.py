@@ -148,7 +148,9 @@ def _smooth(x: fn.RateFunction, counted: CountedRates, low: float, high: float) 
 def _fraction(x: fn.Affine | fn.Ratio, counted: CountedRates, low: float, high: float) -> Interval:
     fraction, proxied = counted.fraction(x), counted.proxied(x)
     if proxied is not None:
-        return Interval(proxied.limit(1.0, low), proxied.limit(-1.0, high), "proxy")
+        first, last = counted.range(x)
+        ends = proxied.limit(first, 1.0, low), proxied.limit(last, -1.0, high)
+        return Interval(*ends, "proxy")
     exact = None if fraction is None else of_fraction(fraction, low, high)
     if fraction is None or exact is None:
         return _smooth(x, counted, low, high)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
 from setpoint.array_types import Floats
 from setpoint.counts import Confusion
@@ -108,8 +107,8 @@ LEAST_SHARE = 0.3
 _MOST_MEANS = 100
 """Means of neighbours that stand for all values of a sort of rows."""
 
-_ERRORS = -30.0, 9.0
-"""Standard errors from the value, between which its limits are."""
+_FEW_STEPS = 14
+"""Halvings of what lies between a value and the end of its range."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +120,6 @@ class Proxied:
     entries: Floats  # by stratum, true class and decision (2, plain strata, 2, m)
     share: float
     value: float
-    error: float
     worth: float
 
     @classmethod
@@ -139,8 +137,8 @@ class Proxied:
             return None
         rest, others = rows[0] - share * rows[1], share * rows[2]
         up, down = rest.mean(axis=1) + others.mean(axis=1)
-        found = up / down, math.sqrt(spread * left / size) / below, size * (1.0 / left - 1.0)
-        return cls(rest, others, np.stack(entries)[:, :, :2], share, *found) if down > 0 else None
+        found = share, up / down, size * (1.0 / left - 1.0)
+        return cls(rest, others, np.stack(entries)[:, :, :2], *found) if down > 0 else None
 
     def p_value(self, level: float, sign: float) -> float:
         """The p-value of ``sign * (value - level) >= 0``, with a worst row of each sort."""
@@ -152,18 +150,11 @@ class Proxied:
         values = np.concatenate([(_means(x) + middle) / len(x), more / len(u)])
         return gaffke_p(values, float(worst + middle) / len(x))
 
-    def limit(self, sign: float, tail: float) -> float:
-        """The level at which the test of a floor (sign 1), or of a cap, just passes."""
-        from scipy.optimize import brentq  # slow to load, and few goals need it
-
-        def missing(level: float) -> float:
-            p = np.clip(self.p_value(level, sign), 1e-300, 1.0 - 1e-12)
-            return float(ndtri(p) - ndtri(tail))
-
-        far, near = (self.value + sign * errors * self.error for errors in _ERRORS)
-        if missing(far) >= 0.0:
-            return far
-        return float(brentq(missing, far, near, xtol=1e-3 * self.error))
+    def limit(self, end: float, sign: float, tail: float) -> float:
+        """The level at which the test of a floor (sign 1), or a cap, just passes; else the end."""
+        if not math.isfinite(end):
+            return end
+        return halved(end, self.value, lambda k: self.p_value(k, sign) <= tail, _FEW_STEPS)[0]
 
 
 def _means(values: Floats) -> Floats:

@@ -251,9 +251,8 @@ class CheckedData:
         beside = goal.is_blackbox or needs.datasets or needs.baseline or needs.measures
         if len(self.classes.labels) > 2 or beside or self.rows.is_weighted:
             raise InputError(
-                "`unlabelled` is for two classes, rows that count once each, and goals about their "
-                f"labels, decisions and groups alone; found '{goal}' of the classes "
-                f"{list(self.classes.labels)}"
+                "`unlabelled` is for two classes, rows that count once, and goals about labels, "
+                f"decisions and groups; found '{goal}' of {list(self.classes.labels)}"
             )
         of_labelled, chances = given.chances(X)
         groups, n_rows, book = needs.columns.get(None, {}), len(others), self.rows.codebook

@@ -192,8 +192,8 @@ def certify(
     own = isinstance(first, classifiers.GoalClassifier)
     if unlabelled is not None and (anew or settings.strict):
         raise InputError(
-            "`unlabelled` is for models and rules as they are (`new_rule=False`), whose test with "
-            "a proxy is simulated and not proved (`strict=False`)"
+            "`unlabelled` goes with `new_rule=False`, and without `strict=True`: its test is "
+            "simulated and not proved"
         )
     if anew:
         inner = first.estimator_ if isinstance(first, PlugInClassifier) else first
@@ -206,9 +206,7 @@ def certify(
         raise InputError(
             "`for_next` goes with a new rule (`new_rule=True`), whose cut-off it moves"
         )
-    asked = (
-        goal if unlabelled is None else None
-    )  # a proxy is of the positive class, whatever the goal
+    asked = None if unlabelled else goal  # a proxy is always of the positive class
     classes = first._classes if own else classes_of(y, None, pos_label, goal=asked)
     if sensitive_features is None and own:
         sensitive_features = first.sensitive_features
