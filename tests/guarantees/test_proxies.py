@@ -12,13 +12,13 @@ from guarantees.samples import most
 from setpoint import Confidence, Goal, InputError, NotCertifiable, Unlabelled, certify, evaluate
 from setpoint.counts import Rows
 from setpoint.guarantees import Promise, RuleTests, Tried
-from setpoint.guarantees.p_values import PValues
 from setpoint.inference import interval_of
 from setpoint.program import link
 from setpoint.rules import Threshold
 from thinning import over
 
 RECALL, PRECISION = "recall >= 0.8", "precision >= 0.6"
+DRAWS, LIMITS = 300, 50
 
 
 def drawn(n, more, skill=2.5, seed=0, prior=0.3):
@@ -263,15 +263,16 @@ def test_where_a_proxy_has_no_test_it_is_refused():
 @over("n, more, skill", [(200, 4_000, 2.5), (1_000, 4_000, 2.0), (100, 100, 3.5), (60, 4_000, 3.5)])
 @over("metric, cutoff", [("recall", 1.0), ("precision", 1.6)])
 def test_a_bound_at_its_limit_is_seldom_called_shown(n, more, skill, metric, cutoff):
-    hit, alarm = stats.norm.sf([cutoff - 2.0, cutoff])
+    hit, alarm = stats.norm.sf([cutoff - 2.0, cutoff]).tolist()
     truth = hit if metric == "recall" else 0.3 * hit / (0.3 * hit + 0.7 * alarm)
     shown, held = 0, 0
-    for seed in range(400):
+    for seed in range(DRAWS):
         y, scores, g = drawn(n, more, skill, seed)
         tests, found = counted(f"{metric} >= {truth!r}", y, (scores >= cutoff).astype(int), g, n)
-        rates, c = tests.counted(found), tests.program.constraints[0]
-        shown += PValues(rates).of(tests.parts[0], 0.05).p <= 0.05
-        low, high, _ = interval_of(c.function, rates, 0.9)
-        held += low <= truth <= high
-    assert shown / 400 <= most(400)
-    assert held / 400 >= 0.87
+        shown += tests.passes(Tried(found))
+        if seed < LIMITS:
+            x = tests.program.constraints[0].function
+            low, high, _ = interval_of(x, tests.counted(found), 0.9)
+            held += low <= truth <= high
+    assert shown / DRAWS <= most(DRAWS)
+    assert held / LIMITS >= 0.8
