@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # `as` says that a name is public; `__all__` has the same nam
     from setpoint.guarantees import NotCertifiable as NotCertifiable
     from setpoint.inputs import Dataset as Dataset
     from setpoint.inputs import Deployed as Deployed
+    from setpoint.inputs import Unlabelled as Unlabelled
     from setpoint.judging import ModelComparison as ModelComparison
     from setpoint.judging import compare as compare
     from setpoint.online import ExpiredWarning as ExpiredWarning

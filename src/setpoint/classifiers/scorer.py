@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,10 +19,13 @@ from setpoint.counts import Confusion
 from setpoint.errors import GoalError, InputError, InputTypeError, quoted
 from setpoint.goals import DEFER, Expression, Goal, as_goal
 from setpoint.inputs import (
+    Answers,
     ClassOrder,
     GivenRows,
+    Unlabelled,
     as_columns,
     classes_of,
+    column_of,
     columns_of,
     decided_inputs,
     frame_of,
@@ -59,6 +63,7 @@ def evaluate(
     level: float = LEVEL,
     defer_label: Any = DEFER,
     units: Any = None,
+    unlabelled: Unlabelled | None = None,
 ) -> GoalReport:
     """How far some decisions reach a goal, with intervals.
 
@@ -102,6 +107,10 @@ def evaluate(
     units : array-like of shape (N,), or str, optional
         The customer, document or case that each row belongs to; intervals then hold however the
         rows of one unit depend on each other.
+    unlabelled : Unlabelled, optional
+        Many more rows that were decided and not labelled, with a proxy of their labels. Values that
+        are one fraction of counts, and the smallest, largest and gaps of such, are then those of
+        labels and proxy together, with narrower limits.
 
     Returns
     -------
@@ -128,6 +137,8 @@ def evaluate(
     if not 0.5 < level < 1.0:
         raise InputError(f"`level` is above 0.5 and below 1, got {level}")
     table, y_true, y_pred = _given(rows, y_true, y_pred)
+    if unlabelled is not None and (is_lazy(table) or baseline is not None):
+        raise InputError("`unlabelled` goes with rows in memory, and without `baseline`")
     if table is not None and is_lazy(table):  # decisions that are columns of a table out of core
         require_formula(as_goal(goal))
         beside: Any = {"decided": y_pred, "weight": sample_weight, "baseline": baseline}
@@ -169,6 +180,12 @@ def evaluate(
         if first.deployed is not None and not of_scores:
             both = ours, value_of(bound, first.deployed)
     linked, confusion = link(goal, inputs.rows.codebook), inputs.confusion(decisions)
+    if unlabelled is not None:
+        classes_of(given["y_true"], classes, pos_label, "y_true")  # a positive class is needed
+        rest = unlabelled.X if table is None else column_of(unlabelled.X, y_pred, "y_pred")
+        others = Answers.of(goal, rest, "unlabelled: X", defer_label).codes(inputs.classes)
+        X, inputs = y_pred if table is None else table, replace(inputs, unlabelled=unlabelled)
+        confusion = inputs.proxied(inputs.joined(decisions), X, others)
     notes = heavy_tails(goal, first)
     report = report_on(linked, confusion, objective=objective, warnings=notes, level=level)
     against = against_deployed(goal, inputs.classes.labels, first, decisions[None], both, level)

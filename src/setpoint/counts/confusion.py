@@ -150,6 +150,8 @@ class Confusion:
     units : UnitCounts, optional
         What each unit behind the counts weighs in them: for tests and limits that need the value
         of each. None: a unit is a row, and the counts say all.
+    proxied : two of Confusion, optional
+        With the `units` of these rows by a proxy of their labels, and of others without labels.
 
     Examples
     --------
@@ -166,6 +168,7 @@ class Confusion:
     rows: Codes
     smallest: Floats
     units: UnitCounts | None = None
+    proxied: tuple[Confusion, Confusion] | None = None
 
     @classmethod
     def of_counts(cls, classes: tuple[Label, ...], counts: Any) -> Confusion:

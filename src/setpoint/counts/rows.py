@@ -47,6 +47,7 @@ class Rows:
     measures: Floats | None = None
     units: Units | None = None
     """What is drawn independently of others; None: each row by itself."""
+    chances: Floats | None = None  # of the second class of two, by a proxy of the labels
 
     @classmethod
     def from_arrays(
@@ -234,19 +235,27 @@ class Rows:
         >>> of_right = np.array([[[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]]])
         >>> rows.by_unit(np.array([1, 1])).sums(of_right)
         array([0., 1.])
+        >>> replace(rows, chances=np.array([0.2, 0.7])).decided(np.array([1, 1])).sums(of_right)
+        array([0.2, 0.7])
         """
         entry, weights = self._first_entries
         if decisions.ndim == 1:
             return UnitCounts(self.units, entry + decisions[:, None], weights)
-        return UnitCounts(self.units, entry + np.arange(decisions.shape[1]), weights * decisions)
+        n = decisions.shape[1]
+        entry = (entry[:, :, None] + np.arange(n)).reshape(self.n_rows, -1)
+        shares = (weights[..., None] * decisions[:, None]).reshape(*weights.shape[:2], -1)
+        return UnitCounts(self.units, entry, shares)
 
     @cached_property
     def _first_entries(self) -> tuple[Codes, Floats]:
-        """The entries (N, 1) of rows that are decided the first class; weights (tables, N, 1)."""
-        n = self.codebook.n_classes
+        """The entries (N, k) of rows that are decided the first class; weights (tables, N, k)."""
+        n, true = self.codebook.n_classes, np.asarray(self.true)[:, None]
         weight = np.ones(self.n_rows) if self.weight is None else self.weight
         weights = np.stack([weight, *self.by_measure])[:, :, None]
-        return ((self.stratum * (n + 1) + self.true) * n)[:, None], weights
+        if self.chances is not None:
+            true = np.array([[0, 1]])
+            weights = weights * np.stack([1.0 - self.chances, self.chances], axis=1)
+        return (self.stratum[:, None] * (n + 1) + true) * n, weights
 
     def undecided(self, decided: Floats) -> float:
         """The share of the weight of rows whose decision depends on a draw."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import filterfalse
@@ -22,7 +22,14 @@ from setpoint.guarantees.requirements import (
     rates_in,
     requirements_of,
 )
-from setpoint.inference import CountedRates, exact_limits, of_two_sorts
+from setpoint.inference import (
+    CountedRates,
+    exact_limits,
+    gaffke_p,
+    halved,
+    of_two_sorts,
+    rounded_down,
+)
 from setpoint.program import Affine, Node, ProgramConstraint, RateFunction
 
 # --- P-values that are proved for any rows: bets on one rate --------------------------------------
@@ -31,9 +38,6 @@ from setpoint.program import Affine, Node, ProgramConstraint, RateFunction
 INF = float("inf")
 _BETS: Floats = np.concatenate([np.geomspace(1e-4, 0.05, 30), np.linspace(0.06, 0.98, 40)])
 """Shares of a fortune that are bet on each row, each from an equal part of the fortune."""
-
-_STEPS = 60
-"""Halvings in a search for a level or a limit."""
 
 _FEW_STEPS = 24
 """Halvings of the range of a constraint: beyond, no user sees a difference."""
@@ -72,7 +76,7 @@ def boxes_p(requirement: Requirement, rates: Rates, *, fractional: bool = False)
 
     if not met(1.0 - 1e-12):
         return 1.0
-    return math.exp(_halved(0.0, -700.0, lambda log: met(math.exp(log)))[0])
+    return math.exp(halved(0.0, -700.0, lambda log: met(math.exp(log)))[0])
 
 
 def _box(rates: Rates, j: int, side: float, tail: float, fractional: bool) -> tuple[float, float]:
@@ -93,9 +97,8 @@ def _limit(rates: Rates, j: int, fractional: bool, side: float, tail: float) -> 
     if not (math.isfinite(bottom) and math.isfinite(top)):
         return bottom if side > 0 else top
     shown, open_ = (bottom, top) if side > 0 else (top, bottom)
-    return _halved(
-        shown, open_, lambda level: betting_p(above, below, counts, level, side) <= tail
-    )[0]
+    held = halved(shown, open_, lambda level: betting_p(above, below, counts, level, side) <= tail)
+    return held[0]
 
 
 def _direction(x: RateFunction, j: int) -> float:
@@ -119,80 +122,6 @@ def _range_in(x: RateFunction, boxes: Sequence[tuple[float, float]]) -> tuple[fl
     assert isinstance(x, Node)
     low, high = x.interval(*(_range_in(c, boxes) for c in x.children))
     return -INF if math.isnan(low) else float(low), INF if math.isnan(high) else float(high)
-
-
-# --- Gaffke's p-value of a mean of bounded values, computed and not drawn -------------------------
-
-
-_MOST = 1_000
-"""Different values that are distinguished."""
-
-_HALVINGS = 80
-_LINE = np.arange(0.0, 36.0, 0.05)
-"""Where the line is looked at, by the inverse hyperbolic sine: it has parts of every size."""
-
-
-def gaffke_p(values: Floats, worst: float) -> float:
-    """The p-value of a mean of at least 0.
-
-    Examples
-    --------
-    >>> round(gaffke_p(np.ones(29), -9.0), 3), round(gaffke_p(np.ones(28), -9.0), 3)
-    (0.047, 0.052)
-    """
-    worst = min(worst, float(values.min(initial=np.inf)))
-    if not (values > 0.0).any():
-        return 1.0
-    if worst >= 0.0:
-        return 0.0
-    each, counts = rounded_down(values)
-    t, n = np.append(each, worst), np.append(counts, 1.0)
-    t = t / float(np.sqrt((n * t * t).sum()))
-    p = _below_zero(t, n) if float(n @ t) >= 0.0 else 1.0 - _below_zero(-t, n)
-    return float(np.clip(p, 0.0, 1.0))
-
-
-def _below_zero(t: Floats, n: Floats) -> float:
-    """The chance that the weighted sum of values, whose mean is 0 or above, is below 0."""
-    at = _left_of_saddle(t, n)
-    with np.errstate(over="ignore", invalid="ignore"):
-        u = 0.1 * np.sinh(_LINE)
-        s = at + 1j * u
-        logs = -(n @ np.log(1.0 - np.outer(t, s)))
-        top = float(logs[0].real)
-        heights = np.exp(logs - top) / -s * np.cosh(_LINE) * 0.1
-    parts = np.nan_to_num(heights.real)
-    total = (parts.sum() - 0.5 * parts[0]) * (_LINE[1] - _LINE[0]) / np.pi
-    return float(np.exp(top) * total)
-
-
-def rounded_down(values: Floats, most: int = _MOST) -> tuple[Floats, Floats]:
-    """Different values other than 0 and how often they occur, some rounded down.
-
-    Examples
-    --------
-    >>> rounded_down(np.array([2.0, 0.0, -1.0, 2.0]))
-    (array([-1.,  2.]), array([1., 2.]))
-    """
-    each, counts = np.unique(values[values != 0.0], return_counts=True)
-    if len(each) > most:
-        quantiles = np.linspace(0, len(each), most // 2, endpoint=False).astype(np.int64)
-        even = np.searchsorted(each, np.linspace(each[0], each[-1], most // 2))
-        edges = np.unique(np.concatenate([quantiles, even]))
-        counts = np.add.reduceat(counts, edges)
-        each = each[edges]
-    return each, counts.astype(np.float64)
-
-
-def _left_of_saddle(t: Floats, n: Floats) -> float:
-    """Where the line crosses the real axis: left of 0, near the saddle point of the sum."""
-    low = 1.0 / float(t.min())
-
-    def left(x: float) -> bool:
-        return not (n * t / (1.0 - x * t)).sum() > 0.0
-
-    # Close to 0 there is a pole: the line keeps away from it by half a standard error.
-    return max(min(_halved(low, 0.0, left, _HALVINGS)[1], -0.5), 0.999 * low)
 
 
 # --- Tests of sums over units, and of columns of numbers by which rows count ----------------------
@@ -433,7 +362,7 @@ def _term(rates: Rates, j: int, coef: float) -> _RateTerm | None:
 # --- P-values of constraints: how likely such counts are, or better ones --------------------------
 
 
-KINDS = ("trivial", "binomial", "betting", "boxes", "melding", "gaffke", "drawn")
+KINDS = ("trivial", "binomial", "betting", "boxes", "melding", "gaffke", "drawn", "proxy")
 """From what is certain to what is right in the limit."""
 
 
@@ -486,6 +415,9 @@ class PValues:
         if one or self.counted.looks_at_amounts(x.function):
             p = bounded_p(x, self.counted, self.ranges or {}, strict=self.strict)
             return PValue(p, "betting" if self.strict else "gaffke")
+        proxied = self.counted.proxied(x.function)
+        if proxied is not None:
+            return PValue(proxied.p_value(x.level, x.sign), "proxy")
         if not (self.fractional or by_unit):
             trials = x.trials(self.counted)
             if trials is not None:
@@ -529,6 +461,8 @@ class PValues:
         x, counted, ranges = constraint.function, self.counted, self.ranges
         part = requirements_of(constraint)
         plain = isinstance(part, Requirement) and part.function is x
+        if (proxied := counted.proxied(x)) is not None:
+            return proxied.limit(counted.range(x)[constraint.sign < 0], constraint.sign, level)
         if plain and not (self.strict or self.fractional or counted.largest):
             ends = exact_limits(x, counted, level, level)
             if ends is not None:
@@ -548,17 +482,7 @@ class PValues:
             loose = constraint.level
         else:
             hard = constraint.level
-        return _halved(loose, hard, passes, _FEW_STEPS)[0]
-
-
-def _halved(
-    inside: float, outside: float, holds: Callable[[float], bool], steps: int = _STEPS
-) -> tuple[float, float]:
-    """The last number for which something holds, and the first for which it does not."""
-    for _ in range(steps):
-        middle = 0.5 * (inside + outside)
-        inside, outside = (middle, outside) if holds(middle) else (inside, middle)
-    return inside, outside
+        return halved(loose, hard, passes, _FEW_STEPS)[0]
 
 
 def _never(part: Part) -> bool:

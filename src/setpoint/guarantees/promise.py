@@ -537,7 +537,7 @@ class RuleTests:
 
     def value(self, confusion: Confusion) -> float:
         """The objective in the user's units."""
-        return float(self.program.value(self.program.rates_of(confusion.counts)))
+        return self.counted(confusion).value(self.program.objective)
 
     def score(self, confusion: Confusion) -> float:
         """The objective, higher is better; what is not a number is worse than any."""

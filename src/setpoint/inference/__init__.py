@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         is_group_gap,
         verdict_of,
     )
+    from setpoint.inference.means import Proxied, gaffke_p, halved, rounded_down
     from setpoint.inference.profiles import (
         CountedRates,
         KnownWeights,

@@ -151,6 +151,10 @@ def _smooth(x: fn.RateFunction, counted: CountedRates, low: float, high: float) 
 
 def _fraction(x: fn.Affine | fn.Ratio, counted: CountedRates, low: float, high: float) -> Interval:
     fraction = None if counted.is_clustered else counted.fraction(x)
+    if (proxied := counted.proxied(x)) is not None:
+        first, last = counted.range(x)
+        ends = proxied.limit(first, 1.0, low), proxied.limit(last, -1.0, high)
+        return Interval(*ends, "proxy")
     exact = None if fraction is None else of_fraction(fraction, low, high)
     if fraction is None or exact is None:
         return _smooth(x, counted, low, high)

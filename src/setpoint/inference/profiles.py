@@ -12,7 +12,8 @@ import numpy as np
 from setpoint.array_types import Bools, Codes, Floats
 from setpoint.counts import Confusion
 from setpoint.goals import Expression
-from setpoint.program import INF, Affine, Linker, RateFunction, RateTable, Ratio
+from setpoint.inference.means import Proxied
+from setpoint.program import INF, Affine, Linker, Node, RateFunction, RateTable, Ratio
 
 # --- Units of counting: what those of a profile add up to -----------------------------------------
 
@@ -201,6 +202,7 @@ class CountedRates:
         self._profiles: dict[frozenset[int], Profiles] = {}
         self._fractions: dict[int, Fraction | None] = {}
         self._of_units: dict[int, tuple[Floats, Floats]] = {}
+        self._proxied: dict[int, tuple[RateFunction, Proxied | None]] = {}
 
     @cached_property
     def truth(self) -> Bools:
@@ -226,8 +228,29 @@ class CountedRates:
         return np.where(total > 0, squares / np.where(total > 0, total, 1.0), 1.0)
 
     def value(self, x: RateFunction) -> float:
-        """The value of a bound expression here."""
-        return float(x.value(self.v)) + 0.0
+        """The value of a bound expression here, of labels and proxy where that is of use."""
+        parts = self.sharpened(x)
+        if not parts:
+            return float(x.value(self.v)) + 0.0
+        if isinstance(x, Node) and self.proxied(x) is None:
+            return float(x.interval(*((self.value(c),) * 2 for c in x.children))[0]) + 0.0
+        return float(np.clip(parts[0].value, *self.range(x)))
+
+    def sharpened(self, x: RateFunction) -> list[Proxied]:
+        """The fractions that a proxy sharpens and the value is made of."""
+        own = self.proxied(x)
+        if own is not None or self.confusion.proxied is None:
+            return [] if own is None else [own]
+        by_parts = x.has_kinks or sum(bool(c.features) for c in x.children) == 1
+        return [found for c in x.children if by_parts for found in self.sharpened(c)]
+
+    def proxied(self, x: RateFunction) -> Proxied | None:
+        """The expression as a fraction that a proxy sharpens, if it is one and there is one."""
+        if id(x) not in self._proxied:
+            found = self.fraction(x) if self.confusion.proxied else None
+            of_it = None if found is None else Proxied.of(found.entries, self.confusion)
+            self._proxied[id(x)] = x, of_it
+        return self._proxied[id(x)][1]
 
     # ------------------------------------------------------------------ profiles and fractions
     def looks_at_amounts(self, x: RateFunction) -> bool:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         MOST_LEVELS,
         Dataset,
         Deployed,
+        Unlabelled,
         aligned,
         as_columns,
         as_datasets,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from setpoint.array_types import Codes, Floats
 from setpoint.counts import Column
@@ -26,6 +27,7 @@ from setpoint.inputs.arrays import (
     is_missing,
     kind_of,
     levels_of,
+    numbers_of,
     one_column,
     refuse,
     series_values,
@@ -246,6 +248,66 @@ class Dataset:
     def __repr__(self) -> str:
         parts = [(f.name, getattr(self, f.name)) for f in fields(self)]
         return f"Dataset({', '.join(f'{k}: {_shape(v)}' for k, v in parts if v is not None)})"
+
+
+@dataclass(frozen=True, eq=False)
+class Unlabelled:
+    """Rows without labels, and a proxy of the labels that labelled rows have too.
+
+    A proxy is a guess made before the labels were looked at, such as a cheap judge's probability
+    or the answer of another model. It may be as bad as it likes: then it is of no use, and no
+    promise breaks. But neither it, nor the model or rule that is judged, may have been fitted or
+    chosen on the labelled rows, which cannot be checked here.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or frame of shape (N, p)
+        Rows drawn like the labelled ones. What the rule or ``predict`` takes; of
+        :func:`setpoint.evaluate` the predicted labels (N,), or a frame with that column.
+    proxy : array-like of shape (N,), or str
+        For each row the chance of the positive class, from 0 to 1; or the name of a column of
+        this X and of that of the labelled rows.
+    of_labelled : array-like of shape (n,), optional
+        The proxy of the labelled rows, where `proxy` is no name.
+    sensitive_features : column, frame, dict, str or list of str, optional
+        Their side information, as in ``fit``, where the goal refers to groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from setpoint import Unlabelled, evaluate
+    >>> rng = np.random.default_rng(0)
+    >>> harmful = rng.random(10_000) < 0.3
+    >>> proxy = np.clip(0.5 + 0.4 * (2 * harmful - 1) + rng.normal(0, 0.1, 10_000), 0, 1)
+    >>> removed = (rng.random(10_000) < np.where(harmful, 0.8, 0.1)).astype(int)
+    >>> few, rest = slice(0, 200), slice(200, None)
+    >>> more = Unlabelled(removed[rest], proxy[rest], proxy[few])
+    >>> y = harmful[few].astype(int)
+    >>> report = evaluate("maximize recall", y, removed[few], unlabelled=more)
+    >>> print(report.warnings[0])
+    recall: the proxy was worth 1,479 labelled rows
+    """
+
+    X: Any
+    proxy: Any
+    of_labelled: Any = None
+    sensitive_features: Any = None
+
+    def chances(self, X: Any) -> list[Floats]:
+        """The proxy of labelled rows X (n,), and of those without labels (N,)."""
+        out, named = [], isinstance(self.proxy, str)
+        for rows, given, name in (
+            (X, self.of_labelled, "of_labelled"),
+            (self.X, self.proxy, "proxy"),
+        ):
+            values = column_of(rows, self.proxy, "proxy") if named else given
+            where = f"`unlabelled`: {name}"
+            column = numbers_of(one_column(values, where), where)
+            check_length(column, _num_samples(rows), where)
+            bad = (column < 0) | (column > 1)
+            refuse(bad, where, "outside [0, 1]", "a proxy is the chance of the positive class")
+            out.append(column)
+        return out
 
 
 def as_datasets(datasets: Any) -> dict[str, Dataset]:

@@ -38,6 +38,7 @@ from setpoint.inputs.columns import (
     MOST_LEVELS,
     Dataset,
     Deployed,
+    Unlabelled,
     aligned,
     as_columns,
     check_groups,
@@ -136,6 +137,7 @@ class CheckedData:
     decide_on: tuple[str, ...]
     codebook: Codebook | None = None
     sees: tuple[str, ...] = ()
+    unlabelled: Unlabelled | None = None
 
     @classmethod
     def check(
@@ -255,6 +257,27 @@ class CheckedData:
     def confusion(self, decisions: Mapping[str | None, NDArray[Any]]) -> Confusion:
         """What decisions (N,) of each data set, or their probabilities (N, n), do."""
         return self.rows.confusion(self.joined(decisions))
+
+    def proxied(self, decided: NDArray[Any], X: Any, others: NDArray[Any]) -> Confusion:
+        """The confusion of decisions, with what a proxy says of them and of rows without labels."""
+        goal, needs, given = self.goal, self.goal.needs, self.unlabelled
+        assert given is not None
+        beside = goal.is_blackbox or needs.datasets or needs.baseline or needs.measures
+        odd = self.rows.is_weighted or self.rows.units is not None
+        if len(self.classes.labels) > 2 or beside or odd:
+            raise InputError(
+                "`unlabelled` is for two classes, rows that count once each and goals of labels, "
+                f"decisions and groups; found '{goal}' of {list(self.classes.labels)}"
+            )
+        of_labelled, chances = given.chances(X)
+        groups, n_rows, book = needs.columns.get(None, {}), len(others), self.rows.codebook
+        how: dict[str, Any] = {"n_rows": n_rows, "X": given.X, "wanted": groups, "free": groups}
+        who = "`unlabelled`: the goal refers to"
+        columns = as_columns(given.sensitive_features, who=who, **how)
+        rest = Rows.from_arrays(self.answers, None, n_rows, columns=columns, codebook=book)
+        soft = replace(self.rows, chances=of_labelled).decided(decided)
+        more = replace(rest, chances=chances).decided(others)
+        return replace(self.rows.decided(decided), proxied=(soft, more))
 
     def evidence(self, scores: Scores) -> Evidence:
         """The rows with scores."""

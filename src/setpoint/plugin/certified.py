@@ -18,6 +18,7 @@ from setpoint.inputs import (
     Answers,
     CheckedData,
     GivenRows,
+    Unlabelled,
     as_columns,
     as_datasets,
     check_length,
@@ -93,6 +94,7 @@ def certify(
     datasets: Mapping[str, Any] | None = None,
     pos_label: Any = None,
     units: Any = None,
+    unlabelled: Unlabelled | None = None,
 ) -> Certified:
     """Show on rows that had no part in a model that it keeps a goal on new ones.
 
@@ -125,6 +127,10 @@ def certify(
         As in :class:`setpoint.PlugInClassifier`; a classifier of this library knows its own.
     units : array-like of shape (N,) or str, optional
         The customer, document or case that each row belongs to, or the column of X that says so.
+    unlabelled : Unlabelled, optional
+        Many more rows without labels, with a proxy of them: where it is of use, constraints that
+        are one fraction of counts are tested by both, which holds in simulations and is not
+        proved. Goes with models and rules as they are, and not with ``Confidence(strict=True)``.
 
     Returns
     -------
@@ -189,6 +195,11 @@ def certify(
             f"`new_rule` is 'auto', True or False, and with a list not True, got {new_rule!r}"
         )
     own = isinstance(first, classifiers.GoalClassifier)
+    if unlabelled is not None and (anew or settings.strict):
+        raise InputError(
+            "`unlabelled` goes with `new_rule=False`, and without `strict=True`: its test is "
+            "simulated and not proved"
+        )
     if anew:
         inner = first.estimator_ if isinstance(first, PlugInClassifier) else first
         label = first.positive_ if own else pos_label
@@ -201,7 +212,8 @@ def certify(
         raise InputError(
             "`for_next` goes with a new rule (`new_rule=True`), whose cut-off it moves"
         )
-    classes = first._classes if own else classes_of(y, None, pos_label, goal=goal)
+    asked = None if unlabelled else goal  # a proxy is always of the positive class
+    classes = first._classes if own else classes_of(y, None, pos_label, goal=asked)
     if sensitive_features is None and own:
         sensitive_features = first.sensitive_features
     if units is None and own and in_frame(X, first.units or ""):
@@ -214,7 +226,7 @@ def certify(
     for name, d in as_datasets(datasets).items():
         parts = d.y, d.sample_weight, d.sensitive_features, d.baseline, d.X, d.units
         given[name] = GivenRows(int(_num_samples(d.X)), *parts)
-    inputs = CheckedData.check(goal, classes, given, None)
+    inputs = replace(CheckedData.check(goal, classes, given, None), unlabelled=unlabelled)
     return _as_they_are(candidates, inputs, given, settings, ordered)
 
 
@@ -290,6 +302,13 @@ def _counted(
         more = len(inputs.answers) - next(iter(found.values())).shape[1]
         found = {name: np.pad(shares, ((0, 0), (0, more))) for name, shares in found.items()}
     return guarantees.Tried(rows.decided(inputs.joined(found)), drawn)
+    decided, others = inputs.joined(found), inputs.unlabelled
+    if others is None:
+        return guarantees.Tried(rows.decided(decided), drawn)
+    n_rows, groups = int(_num_samples(others.X)), others.sensitive_features
+    more = GivenRows(n_rows, None, sensitive_features=groups, X=others.X)
+    said = _decided(candidate, more, inputs, drawn)
+    return guarantees.Tried(inputs.proxied(decided, given[None].X, said), drawn)
 
 
 def _decided(candidate: Any, rows: GivenRows, inputs: CheckedData, drawn: bool) -> NDArray[Any]:

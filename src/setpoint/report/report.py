@@ -6,7 +6,7 @@ import json
 import math
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
@@ -60,7 +60,7 @@ from setpoint.report.facts import (
     compared,
 )
 from setpoint.report.findings import few_rows
-from setpoint.report.numbers import MOST_CLASSES, Counts, unit_of
+from setpoint.report.numbers import MOST_CLASSES, Counts, plural, unit_of
 from setpoint.report.operating import deferral_points, operating_points
 from setpoint.rules import ClassNames, PerSegment, Rule, Threshold, first_lines
 from setpoint.search import Found
@@ -253,7 +253,7 @@ def report_on(
     bounds = [measured, *(sides.left for sides in counted.constraints)]
     absent = [(m.row, m.side.why) for m in counted.metrics if m.side.why and m.row.compared]
     notes = [f"{row.metric} in {row.name}: not evaluated: {why}" for row, why in absent]
-    notes = [*_gaps(goal, bounds), *notes, *_alone(linked, counted)]
+    notes = [*_worth(counted, bounds, goal), *_gaps(goal, bounds), *notes, *_alone(linked, counted)]
     if objective is None:
         objective = counted.entry(str(goal.objective), measured, level)
     constraints = tuple(map(counted.constraint, counted.constraints))
@@ -289,6 +289,16 @@ def _alone(linked: LinkedGoal, counted: CountedGoal) -> list[str]:
     ]
 
 
+def _worth(counted: CountedGoal, bounds: Sequence[BoundSide], goal: Goal) -> Iterator[str]:
+    """How many labelled rows a proxy was worth to the objective and to each constraint."""
+    texts = [str(goal.objective), *map(str, goal.constraints)]
+    for text, side in zip(texts, bounds, strict=True):
+        if counted.confusion.proxied is not None and side.bound is not None:
+            found = [p.worth for p in counted.counted.sharpened(side.bound)]
+            worth = f"worth {plural(round(min(found)), 'labelled row')}" if found else "of no use"
+            yield f"{text}: the proxy was {worth}"
+
+
 def _gaps(goal: Goal, bounds: Sequence[BoundSide]) -> list[str]:
     """A sentence about what is partly noise."""
     texts = [str(goal.objective), *map(str, goal.constraints)]
@@ -306,8 +316,11 @@ def _counts(confusion: Confusion, rests_on: Sequence[tuple[float, float]]) -> Co
     """The rows of X by true and decided class."""
     plain = [i for i, stratum in enumerate(confusion.codebook.strata) if stratum.measure is None]
     own = [i for i in plain if confusion.codebook.strata[i].dataset is None]
-    table = confusion.counts[own].sum(axis=0)
-    found = Counts.of(int(confusion.rows[plain].sum()), confusion.classes, table)
+    table, n_rows = confusion.counts[own].sum(axis=0), int(confusion.rows[plain].sum())
+    if confusion.proxied is not None:  # decisions by label alone would say another thing
+        labels = confusion.codebook.labels
+        return Counts(n_rows, labels, sizes=tuple(table[: len(labels)].sum(axis=1).tolist()))
+    found = Counts.of(n_rows, confusion.classes, table)
     units = None if confusion.units is None else confusion.units.units
     if confusion.units is None or units is None:
         return found
@@ -336,7 +349,8 @@ def _prices(linked: LinkedGoal, counted: CountedGoal, objective: BoundSide) -> t
     for k, name in enumerate(names):
         counts = np.zeros_like(confusion.counts)
         counts[..., k] = confusion.counts.sum(axis=2)
-        constant = CountedRates(counted.linker.table, replace(confusion, counts=counts))
+        decided = replace(confusion, counts=counts, proxied=None)
+        constant = CountedRates(counted.linker.table, decided)
         constants.append((name, float(constant.value(bound))))
     if n_labels > 2:  # the best of them says it all
         constants = [(min if goal.sense == "minimize" else max)(constants, key=lambda c: c[1])]
