@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from setpoint import GoalError, GoalReport, Monitor, PlugInClassifier
+from setpoint import Confidence, GoalError, GoalReport, Monitor, PlugInClassifier
 from setpoint.errors import InputError, InputTypeError
 from thinning import over
 
@@ -61,6 +61,26 @@ def test_a_model_of_another_library():
     assert monitor.update(X.assign(a=5.0)).alarms_
     goal = "maximize recall subject to precision >= 0.6 and predicted_rate <= 0.5"
     assert Monitor(goal=goal, classes=[0, 1]).needs_labels == (True, False)
+
+
+@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
+def test_units_of_a_classifier_of_this_library():
+    X, y = drawn(900)
+    X["customer"] = np.arange(900) // 3
+    goal = "maximize recall subject to precision >= 0.6"
+    clf = PlugInClassifier(LogisticRegression(), goal, cv=0.5, units="customer").fit(X, y)
+    monitor = Monitor(clf, goal.replace("0.6", "0.5"), largest_unit=3)
+    monitor.update(X, y).update(X[:6], y[:6])
+    assert (monitor.n_rows_, monitor.n_left_out_) == (300, 6)
+    assert monitor.plot().ax_.get_xlabel() == "units"
+    bad = monitor.update(X.assign(customer=-X["customer"] - 1), 1 - y).alarms_[0]
+    assert 300 < bad.row < 450
+    assert f"seen at unit {bad.row}; since about unit " in str(bad)
+    with pytest.raises(InputTypeError, match="`units` go with the Monitor's `largest_unit`"):
+        Monitor(clf).update(X, y)
+    clf.set_params(confidence=Confidence(largest_unit=4))
+    assert Monitor(clf).largest_unit == 4
+    assert Monitor(clf).resume(json.loads(json.dumps(Monitor(clf).to_dict()))).n_rows_ == 0
 
 
 def test_the_state_goes_on_in_another_process(clf):

@@ -29,7 +29,7 @@ REFUSED = {
         ("--drop sex,age,income,city,since,old,id", "has no column for the model"),
         ("--unit idd", "--unit: loans.csv has no column 'idd' (did you mean 'id'?)"),
         ("--unit sex --goal 'maximize recall s.t. recall.difference(sex) <= 0.9'",
-         "--unit: 'sex' is something else too"),
+         "--unit: 'sex' has another role"),
         # Goals.
         ("--goal 'maximize recall s.t. recall.difference(gender) <= 0.1'",
          "the goal refers to the column 'gender', and loans.csv has none"),
@@ -141,7 +141,7 @@ REFUSED = {
         ("new.csv --prediction old --goal f1", "--target is missing"),
         ("new.csv --prediction odl --target y --goal f1", "new.csv has no column 'odl'"),
         ("model.skops new.csv --unit idd", "--unit: new.csv has no column 'idd' (did you mean"),
-        ("new.csv --prediction old --target y --goal f1 --unit old", "--unit: 'old' is something"),
+        ("new.csv --prediction old --target y --goal f1 --unit old", "--unit: 'old' has another"),
         ("new.csv --prediction old --target y --metric m:f", "--metric is for a model file"),
         ("new.csv --prediction old --target y --goal f1 --new-groups largest", "is for a model"),
         ("new.csv --prediction old --target y --goal f1 --set encoding=latin-1",
@@ -159,6 +159,7 @@ REFUSED = {
     ],
     "compare": [
         ("poor.skops model.skops new.csv --changed new.csv", "would overwrite DATA new.csv"),
+        ("poor.skops model.skops new.csv --unit idd", "--unit: new.csv has no column 'idd'"),
     ],
     "show": [
         ("python.skops", "holds a PlugInClassifier, no model of a table"),
@@ -196,6 +197,7 @@ REFUSED = {
          "--goal compares groups that the fit did not look at, and which there may be is "
          "not known: name them, as in 'recall.on("),
         ("--alpha 1", "--alpha"),
+        ("--unit id", "--unit go with the Monitor's --set largest-unit: both or neither"),
         ("--state model.skops", "would overwrite MODEL"),
         ("--state notes.txt", "is not a state of setpoint monitor"),
         ("--state format.json", "a state of a Monitor of format 1 is read here"),
@@ -203,6 +205,7 @@ REFUSED = {
     "plan 'maximize precision s.t. recall >= 0.9'": [
         ("", "name a table with labels and decisions, or state rates with --rate prior=0.1"),
         ("t.csv --rate prior=0.1 --rate recall=93%", "one of the two is wanted"),
+        ("--rate prior=0.1 --unit id", "--unit belongs to a table, and --rate needs none"),
         ("t.csv --target y", "--prediction COL, or from a model file, --model FILE"),
         ("t.csv --prediction p", "name the column with the labels, --target COL"),
         ("--rate prior=0.1 --target y", "--target belongs to a table, and --rate needs none"),

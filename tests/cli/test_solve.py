@@ -157,7 +157,7 @@ def test_a_goal_that_no_rule_meets(run, here):
         ("--target y", "--target: p*.parquet has no column 'y'"),
         ("--weight weight", "--weight: p*.parquet has no column 'weight'"),
         ("--unit cas", "--unit: p*.parquet has no column 'cas' (did you mean 'case'?)"),
-        ("--unit label", "--unit: 'label' is something else too"),
+        ("--unit label", "--unit: 'label' has another role"),
         ("--sensitive regio", "--sensitive: p*.parquet has no column 'regio'"),
         ("--decide-on regio", "--decide-on: p*.parquet has no column 'regio'"),
         ("--goal 'maximize recall s.t. recall.min(regio) >= 0.1'", "refers to the column 'regio'"),

@@ -211,6 +211,13 @@ def test_monitor_agrees_with_the_library_and_goes_on_from_its_state(run, here):
     assert [s["wealth"] for s in found["statements"]] == monitor.wealth_.tolist()
 
 
+def test_a_monitor_bets_on_the_units_of_a_column(run, here):
+    goal = "maximize recall s.t. precision >= 0.1"
+    done = run("monitor model.skops new.csv --unit since --set largest-unit=9 --goal", goal)
+    n = len({line.split(",")[5] for line in (here / "new.csv").read_text("utf-8").split()[1:]})
+    assert (done.code, done.out.split("\n")[0]) == (0, f"No alarm after {n} units.")
+
+
 def test_an_alarm_ends_with_3_and_stays(run, here):
     line = f"{WATCH} --goal 'maximize recall subject to precision >= 0.999'"
     done = run(f"{line} --picture p.svg")

@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from setpoint import InputError, SetpointError, load_model, save_model
+from setpoint import InputError, SetpointError, compare, load_model, rows_needed, save_model
 from setpoint.tables import TableError, TableFile, TableModel
 from table_models.samples import DATED, FAIR, LATER, fit_table
 from thinning import over
@@ -84,8 +84,8 @@ def test_settings_of_a_trained_model():
         ({"test_size": 2}, "`test_size` is a share of the rows"),
         ({"test_by": "a", "confidence": 0.9}, "are drawn one by one"),
         ({"units": "custome"}, r"`units`: the table has no column 'custome' \(did you mean"),
-        ({"units": "y"}, "`units`: 'y' is something else too"),
-        ({"units": "city", "decide_on": ("city",)}, "`units`: 'city' is something else too"),
+        ({"units": "y"}, "`units`: 'y' has another role"),
+        ({"units": "city", "decide_on": ("city",)}, "`units`: 'city' has another role"),
         ({"units": "one"}, "`units`: the table has 1, too few to hold some out"),
         ({"test_by": "one"}, "`test_by`: column 'one' holds one value only"),
         ({"test_by": "gap"}, "`test_by`: 3 rows have no value in column 'gap'"),
@@ -129,6 +129,10 @@ def test_rows_of_a_unit_are_on_one_side_and_limits_are_by_unit(tmp_path, said):
     asked = stored.classifier.evaluate(LATER, LATER["y"], units=LATER["customer"]).objective
     found, other = stored.evaluate(LATER).objective, stored.evaluate(LATER, units="day").objective
     assert (found.low, found.high) == (asked.low, asked.high) != (other.low, other.high)
+    both = compare(GOAL, {"old": stored, "new": stored}, LATER, frontier=False)
+    assert both.reports["new"].objective.low == found.low
+    plan = rows_needed(easy := "maximize recall s.t. precision >= 0.3", **stored.pilot(LATER, easy))
+    assert plan.called == "customers"
     plain = stored.evaluate(LATER.drop(columns="customer")).objective
     assert plain.low == stored.classifier.evaluate(LATER, LATER["y"]).objective.low != found.low
     assert any("has no column 'customer', the unit of the rows of the fit" in n for n in said())

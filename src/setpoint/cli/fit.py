@@ -137,7 +137,9 @@ def _note_foreign(estimator: str | None, model: str) -> None:
 # --- ``setpoint fit`` and ``setpoint train`` ------------------------------------------------------
 
 
-_COMMON = f"{READING} seed max-seconds certify-on certification-size strict uncertified"
+_COMMON = (
+    f"{READING} seed max-seconds certify-on certification-size largest-unit strict uncertified"
+)
 _GROUPS = {
     "Columns and tables": "sensitive drop baseline units datasets",
     "Rows that judge": "test_size test_by skip_unlabelled",

@@ -125,9 +125,8 @@ def _evaluate_tables(asked: Asked) -> Ending:
     meant = as_goal(asked.goal)
     paths = [path for path in (asked.model, asked.data, *asked.tables) if path is not None]
     shell.check_files({f"TABLES {i}": path for i, path in enumerate(paths, 1)})
-    columns = "prediction target pos_label weight baseline units sensitive datasets reading "
-    columns += "defer_label"
-    found, name = evaluate_tables(paths, meant, **asked.only(columns))
+    columns = "prediction target pos_label weight baseline units sensitive datasets defer_label"
+    found, name = evaluate_tables(paths, meant, reading=asked.reading, **asked.only(columns))
     rows = f"{found.counts.n_rows:,} rows"
     about = {"The data": (f"{rows} from {name}", *shell.current().notes)}
     files = {"tables": paths, "report": asked.report, "datasets": shell.named_files()["datasets"]}
@@ -153,8 +152,8 @@ def _is_many(path: str) -> bool:
 
 @command(
     "MODEL_A MODEL_B DATA",
-    "goal target datasets skip_unlabelled unknown_group accept picture changed report as_json "
-    "trust",
+    "goal target units datasets skip_unlabelled unknown_group accept picture changed report "
+    "as_json trust",
     "setpoint compare old.skops new.skops this-month.csv && echo better",
     "setpoint compare old.skops new.skops this-month.csv --report page.html --changed rows.csv",
     sets=READING,
@@ -182,7 +181,7 @@ def compare(asked: Asked) -> Ending:
         table = labelled_rows(table, today.target)
     drawn = asked.picture is not None or asked.report is not None
     models = {"A": today, "B": new}
-    found = compared(asked.goal, models, table, datasets=asked.datasets, frontier=drawn)
+    found = compared(asked.goal, models, table, frontier=drawn, **asked.only("datasets units"))
     refuse(
         asked.picture is not None and not found.points,
         "--picture: the frontiers are those of models of two classes",
@@ -227,8 +226,8 @@ def _changed(found: ModelComparison, table: Table) -> pd.DataFrame:
 
 @command(
     "GOAL [DATA]",
-    "target prediction model pos_label baseline rates confidence power picture datasets as_json "
-    "trust",
+    "target prediction model pos_label baseline units rates confidence power picture datasets "
+    "as_json trust",
     "setpoint plan 'maximize precision subject to recall >= 0.9' \\\n"
     "    --rate prior=0.1 --rate recall=0.93",
     "setpoint plan 'maximize recall subject to precision >= 0.9' old.csv \\\n"
@@ -262,9 +261,9 @@ def plan(asked: Asked) -> Ending:
         pilot = {"rates": _stated(asked.rates)}
     elif asked.model is not None:
         stored, table = opened_with(asked, data)
-        pilot = stored.pilot(table, asked.goal, **asked.only("baseline datasets"))
+        pilot = stored.pilot(table, asked.goal, **asked.only("baseline datasets units"))
     else:
-        columns = asked.only("target prediction pos_label baseline datasets")
+        columns = asked.only("target prediction pos_label baseline datasets units")
         pilot = pilot_of_table(goal, TableFile(data, **asked.reading), **columns)
     with step("counting rows"), warnings_as_notes():
         found = rows_needed(goal, **asked.only("confidence power"), **pilot)
@@ -281,7 +280,7 @@ def _check(asked: Asked) -> None:
         "name a table with labels and decisions, or state rates with --rate prior=0.1 and so on: "
         "one of the two is wanted",
     )
-    given = [n for n in ("target", "prediction", "model", "pos_label") if asked.get(n) is not None]
+    given = [n for n, v in asked.only("target prediction model pos_label units").items() if v]
     if asked.rates and given:
         option = shell.option_of(given[0])
         raise shell.CommandError(f"{option} belongs to a table, and --rate needs none")

@@ -352,6 +352,7 @@ SETTINGS = {
     "certification-size": Setting(
         "SHARE", "that part of DATA. Default: 0.3, or more where fewer rows could not pass", _INSIDE
     ),
+    "largest-unit": Setting("N", "the most rows that one of --unit could have", _ABOVE_0),
     "strict": Setting("", "certify by tests alone that are proved", FLAG),
     "uncertified": Setting(
         "error|nearest", "nearest: write the safest rule also where it is not certified",

@@ -440,10 +440,10 @@ def explain(asked: Asked) -> Ending:
 
 @command(
     "MODEL DATA",
-    "state alpha goal no_restart no_labels late_labels target baseline picture unknown_group "
-    "as_json trust",
+    "state alpha goal no_restart no_labels late_labels target baseline units picture "
+    "unknown_group as_json trust",
     "setpoint monitor loans.skops today.csv --state loans.watch || echo alarm",
-    sets=READING,
+    sets=f"{READING} largest-unit",
     goal="Its constraints are watched; else the fit's.",
 )
 def monitor(asked: Asked) -> Ending:
@@ -461,8 +461,9 @@ def monitor(asked: Asked) -> Ending:
     stored, table = opened_with(asked, asked.data)
     wanted = stored.goal_by(asked.goal)
     rows = stored.rows(
-        table, wanted, baseline=asked.baseline, datasets=None, labelled=not no_labels
-    )
+        table, wanted, baseline=asked.baseline, datasets=None, labelled=not no_labels,
+        units=asked.units or ("" if asked.get("largest_unit") is None else None),
+    )  # fmt: skip
     del rows["datasets"]
     found = _monitor(stored, wanted, asked)
     refuse(
@@ -479,8 +480,8 @@ def monitor(asked: Asked) -> Ending:
     def text() -> str:
         first, *lines = found.lines()
         first = styled(first, what["status"])
-        n_rows = len(table.frame)
-        more = "" if n_rows == found.n_rows_ else f" {n_rows:,} of them are new."
+        n = len(table.frame)
+        more = "" if found.largest_unit or n == found.n_rows_ else f" {n:,} of them are new."
         return blocks(
             first + more, f"Goal: {found.goal}", "\n".join(lines),
             wrote(state=state), wrote(picture=asked.picture),
@@ -495,7 +496,8 @@ def _monitor(model: TableModel, goal: Goal, asked: Asked) -> Monitor:
     from setpoint.classifiers import Monitor
 
     try:
-        return Monitor(model.classifier, goal, alpha=asked.alpha, restart=not asked.no_restart)
+        how = {"restart": not asked.no_restart, "largest_unit": asked.get("largest_unit")}
+        return Monitor(model.classifier, goal, alpha=asked.alpha, **how)
     except ValueError as error:
         if not str(error).startswith("`groups`: "):
             raise

@@ -161,7 +161,7 @@ def compare(
     of_tables = next(iter(given.values()), None) if isinstance(given, Mapping) else None
     of_tables = getattr(of_tables, "_compared", None)
     if of_tables is not None:
-        found: ModelComparison = of_tables(goal, models, X, datasets, frontier)
+        found: ModelComparison = of_tables(goal, models, X, datasets, frontier, units)
         return found
     asked: Any = goal
     goal = as_goal(asked)

@@ -107,8 +107,7 @@ class FrameRows:
         known = self.columns or tuple(self.source.schema())
         used = {self.y, self.score, self.weight, self.baseline, self.decided, *splits}
         if self.units is not None and self.units in used:
-            does = "is something else too; name a column of its own"
-            raise InputError(f"{self.where}`units`: {self.units!r} {does}")
+            raise InputError(f"{self.where}`units`: {self.units!r} has another role; name another")
         for name in splits:
             if name not in known:
                 what = "`sensitive_features` does not name" if self.columns else "the table lacks"
@@ -127,8 +126,8 @@ class FrameRows:
             Key(n, None if s is None else tuple(sorted(s, key=str))) for n, s in splits.items()
         ]
         # A rule is found by scores alone; what it does is counted by units.
-        unit = [] if self.units is None or self.score is not None else [Key(self.units)]
-        return GroupBy((*alone, *values, *unit), self.score, self.weight, q)
+        unit = self.units if self.score is None else None
+        return GroupBy((*alone, *values), self.score, self.weight, q).and_by(unit)
 
 
 def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -351,16 +350,6 @@ class CountedRows:
                 f"the table changed between two passes, or is another one each time: {error}"
             ) from None
         return replace(self, inputs=inputs, tables=tables)
-
-    @property
-    def by_unit(self) -> CountedRows:
-        """The same, whose tables are counted by units too from now on."""
-        tables = {
-            name: replace(t, by=replace(t.by, keys=(*t.by.keys, Key(t.rows.units))))
-            for name, t in self.tables.items()
-            if t.rows.units is not None
-        }
-        return replace(self, tables={**self.tables, **tables})
 
     def lines(self, *, by_score: bool = False) -> BinCounts:
         """The lines by stratum and class, their sums in one unit."""

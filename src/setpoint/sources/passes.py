@@ -104,7 +104,9 @@ class Passes:
         if isinstance(rule, PerSegment) and rule.needs_segments:
             known = dict(zip(rule.segment_keys, rule.rules, strict=True))
         thresholds = [_edges(known[key]) if key in known else [] for key in segments]
-        combinations, counted = counted.combinations(), counted.by_unit
+        combinations, tables = counted.combinations(), counted.tables.items()
+        by_unit = {name: replace(t, by=t.by.and_by(t.rows.units)) for name, t in tables}
+        counted = replace(counted, tables=by_unit)
         found: dict[str | None, list[BinCounts]] = {name: [] for name in counted.tables}
         for start in range(0, len(segments), _AT_ONCE):
             some = range(start, min(start + _AT_ONCE, len(segments)))

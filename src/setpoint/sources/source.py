@@ -59,6 +59,10 @@ class GroupBy:
         others = [name for name in (self.score, self.weight) if name is not None]
         return tuple(dict.fromkeys([*(key.name for key in self.keys), *others]))
 
+    def and_by(self, name: str | None) -> GroupBy:
+        """By one more column, if one is named."""
+        return self if name is None else replace(self, keys=(*self.keys, Key(name)))
+
 
 class RowFilter(NamedTuple):
     """Some of the rows: of some combinations of values, and with scores in some ranges."""

@@ -490,10 +490,11 @@ class FittedModel:
         *,
         baseline: str | None = None,
         datasets: Mapping[str, Any] | None = None,
+        units: str | None = None,
     ) -> dict[str, Any]:
         """Labels and decisions of it, as :func:`setpoint.rows_needed` takes them."""
         clf, goal = self.classifier, self.goal_by(goal)
-        rows = self.rows(table, goal, baseline=baseline, datasets=datasets)
+        rows = self.rows(table, goal, baseline=baseline, datasets=datasets, units=units)
         with step("deciding"), warnings_as_notes():
             sets = (rows.pop("datasets") or {}).items()
             judged = {name: replace(one, X=clf.predict(one.X)) for name, one in sets}
@@ -660,6 +661,7 @@ class FittedModel:
         table: Any,
         datasets: Mapping[str, Any] | None,
         frontier: Any,
+        units: str | None,
     ) -> ModelComparison:
         """Compare models of tables, this one first: see :func:`setpoint.compare`."""
         from setpoint.judging import check_matching, check_same, comparison_of, judged_classifier
@@ -682,8 +684,9 @@ class FittedModel:
         columns = columns_of_all(list(models.values()))
         table = read(table, columns)
         files = {name: read(one, columns) for name, one in (datasets or {}).items()}
+        by = self._unit_in(table, units) or ""
         rows = {
-            name: model.rows(table, goal, datasets=files, deployed=False)
+            name: model.rows(table, goal, datasets=files, deployed=False, units=by)
             for name, model in models.items()
         }
         with step("comparing the models"), warnings_as_notes():

@@ -435,7 +435,8 @@ def settle(asked: TableModel, validation: Any, certify_on: Any) -> Goal:
     asked.metric = asked.goal if isinstance(asked.goal, BlackBox) else None
     goal = as_goal(asked.goal)
     more = dict(asked.parameters or {})
-    promised = {n: more.pop(n, None) for n in ("certification_size", "uncertified", "strict")}
+    of_promise = ("certification_size", "uncertified", "strict", "largest_unit")
+    promised = {n: more.pop(n, None) for n in of_promise}
     asked.promise = promise_of(goal, asked, certify_on, promised)
     asked.choice = choose_solver(
         asked.solver, own_metric=asked.metric is not None, estimator=asked.estimator,

@@ -85,8 +85,7 @@ class RowReader:
         check_column("`units`", self.units, table.names, table.name)
         used = {*self.looking, *self.goal.needs.names, *self.goal.needs.measure_names}
         if self.units in {self.target, self.baseline, self.scores, *used}:
-            does = "is something else too; name a column of its own"
-            raise InputError(f"`units`: {self.units!r} {does}")
+            raise InputError(f"`units`: {self.units!r} has another role; name another")
         return conform(table, [TableColumn(self.units, "category")])[self.units]
 
     def _labels(self, table: Table, dataset: str | None) -> NDArray[Any] | None:

@@ -270,4 +270,5 @@ def promise_of(
         certification_size="auto" if size is None else size,
         on_uncertified="nearest" if given.get("uncertified") == "nearest" else "raise",
         strict=bool(given.get("strict")),
+        largest_unit=given.get("largest_unit"),
     )
