@@ -52,11 +52,7 @@ MOST_TIMES = 1000
 
 @dataclass(frozen=True)
 class Shown:
-    """What the test of one constraint found.
-
-    Of units `largest` is the most that one is assumed to weigh in a rate; with no more than
-    `largest_allowed` in each it would pass, too; `uncapped` is the value of rows as given.
-    """
+    """What the test of one constraint found; `uncapped` is the value of rows as they weigh."""
 
     text: str
     confidence: float
@@ -65,6 +61,7 @@ class Shown:
     passed: bool
     value: float | None = None
     limit: float | None = None
+    # The most rows that a unit is assumed to have in it, and with which it would still pass.
     largest: int | None = field(default=None, metadata={"optional": True})
     largest_allowed: int | None = field(default=None, metadata={"optional": True})
     uncapped: float | None = field(default=None, metadata={"optional": True})

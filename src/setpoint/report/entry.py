@@ -380,7 +380,7 @@ class CountedGoal:
         self.reducers = reducers_of(goal, confusion.codebook.labels) if groups else []
         self.metrics = group_metrics(self.reducers, self.linker) if groups else []
         self.counted = CountedRates(self.linker.table, confusion)
-        self.units: list[tuple[float, float]] = []  # of each entry: effective ones, design effect
+        self.units: list[tuple[float, float]] = []  # how many, design effect; by entry
 
     def entry(self, text: str, side: BoundSide, level: float | None) -> Entry:
         """Value, interval and counts of one expression: the objective, or a constraint's side."""
