@@ -301,20 +301,19 @@ def folds_of(
 def _folds_of_units(
     cv: Any, X: Any, y: Any, seed: int, params: Mapping[str, Any], units: Units
 ) -> list[Fold]:
-    n_rows, names = int(_num_samples(X)), units.names
+    n_rows, place = int(_num_samples(X)), units.place
     if cv is None or is_integer(cv) or isinstance(cv, float):
-        kinds = kinds_of_units(np.unique(y, return_inverse=True)[1], names)
+        kinds = kinds_of_units(np.unique(y, return_inverse=True)[1], units)
         if isinstance(cv, float):
-            part = 1 - split_kinds(kinds, names, cv, np.random.default_rng(seed)).astype(np.int64)
+            part = 1 - split_kinds(kinds, units, cv, np.random.default_rng(seed)).astype(np.int64)
         else:
-            _, first, place = np.unique(names, return_index=True, return_inverse=True)
-            part = parts_of(kinds[first], 5 if cv is None else int(cv), seed)[place]
+            part = parts_of(kinds[units.first], 5 if cv is None else int(cv), seed)[place]
         each = [0] if isinstance(cv, float) else range(part.max() + 1)
         return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in each]
-    splits = check_cv(cv, y=y, classifier=True).split(X, y, **({"groups": names} | {**params}))
+    splits = check_cv(cv, y=y, classifier=True).split(X, y, **({"groups": place} | {**params}))
     out = [(_positions(train, n_rows), _positions(test, n_rows)) for train, test in splits]
     for train, test in out:
-        cut = len(np.intersect1d(names[train], names[test]))
+        cut = len(np.intersect1d(place[train], place[test]))
         if cut:
             raise InputError(
                 f"`cv`: a split has rows of {cut:,} of the same {units.called} on both sides, and "
@@ -348,7 +347,7 @@ def split_scored(
     confidence: Confidence,
     *,
     whole: bool = True,
-    blocks: Codes | None = None,
+    blocks: Units | None = None,
 ) -> tuple[Evidence, Certification, CheckedTable | None]:
     """The rows that rules are found on, and the certification on the others."""
     tests = guarantees.tests_on(guarantees.Promise.of(linked, confidence), evidence)
@@ -367,7 +366,7 @@ def split_scored(
     rng = np.random.default_rng([_SCORED_KEY, *seeds])
     kinds, units = evidence.rows.kind, evidence.rows.units
     if units is not None:
-        kinds, blocks = kinds_of_units(kinds, units.names), units.names
+        kinds, blocks = kinds_of_units(kinds, units), units
     chosen = split_kinds(kinds, blocks, share, rng)
     own = None if table is None else replace(table, X=None).counted
     sides = []

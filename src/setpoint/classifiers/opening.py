@@ -320,7 +320,7 @@ def _check_apart(fitted: CheckedData, judged: CheckedData) -> None:
         )
     if first is None or second is None:
         return
-    both = len(np.intersect1d(first.names, second.names))
+    both = len(np.intersect1d(first.each, second.each))
     if both:
         raise InputError(
             f"`certify_on`: {both:,} of its {first.called} have rows in the fit, too; rows of one "
@@ -442,13 +442,12 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
         units = data.judged.tables[name].units
         if units is None:
             blocks = same_content(content, kinds, where)
+            content = None if blocks is None else content
         else:
-            content = blocks = units.names
-            kinds = kinds_of_units(kinds, blocks)
-        content = None if blocks is None else content
+            content, blocks, kinds = units.names, units, kinds_of_units(kinds, units)
         chosen, left = _placed(content, known, len(kinds))
         if len(left):
-            some = None if blocks is None else blocks[left]
+            some = None if blocks is None else blocks.take(left)
             chosen[left] = split_kinds(kinds[left], some, share, rng)
         if content is not None:
             known = {side: np.union1d(own, content[chosen == side]) for side, own in known.items()}
@@ -504,23 +503,23 @@ def _without(data: FitData, index: Codes) -> FitData:
     )
 
 
-def kinds_of_units(kinds: Integers, names: Codes) -> Codes:
+def kinds_of_units(kinds: Integers, units: Units) -> Codes:
     """For each row (N,) the kind of its unit: of its middle row, and how many it has.
 
     Examples
     --------
-    >>> kinds_of_units(np.array([1, 1, 0, 0]), np.array([7, 7, 7, 9]))
+    >>> kinds_of_units(np.array([1, 1, 0, 0]), Units.of(np.array([7, 7, 7, 9])))
     array([5, 5, 5, 0])
     """
-    _, place, sizes = np.unique(names, return_inverse=True, return_counts=True)
-    order = np.lexsort((kinds, place))
-    middle = np.asarray(kinds)[order][np.cumsum(sizes) - sizes + sizes // 2].astype(np.int64)
+    sizes, n = units.sizes, int(kinds.max(initial=0)) + 1
+    held = np.sort(units.place * n + kinds)  # by unit, and there by kind
+    middle = held[np.cumsum(sizes) - sizes + sizes // 2] % n
     size = np.searchsorted(np.quantile(sizes, [1 / 3, 2 / 3]), sizes)
-    return np.asarray((3 * middle + size)[place])
+    return np.asarray((3 * middle + size)[units.place])
 
 
 def split_kinds(
-    kinds: Integers, blocks: Codes | Floats | None, share: float, rng: np.random.Generator
+    kinds: Integers, blocks: Units | None, share: float, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
     """Which rows are set apart: a share of each kind, blocks as a whole.
 
@@ -532,7 +531,7 @@ def split_kinds(
     """
     first, place, sizes = np.arange(len(kinds)), None, None
     if blocks is not None:
-        _, first, place, sizes = np.unique(blocks, True, True, True)
+        first, place, sizes = blocks.first, blocks.place, blocks.sizes
     own = np.asarray(kinds)[first]
     chosen = np.zeros(len(first), bool)
     reached, due = 0, float(rng.random())
@@ -547,19 +546,19 @@ def split_kinds(
         else:
             mixed = rng.permutation(part)
             chosen[mixed[: np.searchsorted(np.cumsum(sizes[mixed]), n, side="right")]] = True
-    return chosen if place is None else np.asarray(chosen[place.ravel()])
+    return chosen if place is None else np.asarray(chosen[place])
 
 
-def same_content(content: Floats | None, kinds: Integers, where: str = "X") -> Codes | None:
+def same_content(content: Floats | None, kinds: Integers, where: str = "X") -> Units | None:
     """Blocks of rows with equal content, that may not be divided; None where rows may."""
     if content is None:
         return None
-    _, first, place, sizes = np.unique(content, True, True, True)
-    repeated = sizes[place] > 1
+    blocks = Units.of(content)
+    repeated = blocks.sizes[blocks.place] > 1
     if repeated.mean() <= _MOST_REPEATED:
-        return place
+        return blocks
     kinds = np.asarray(kinds)
-    if (kinds != kinds[first][place])[repeated].mean() > _MOST_AGREED:
+    if (kinds != kinds[blocks.first][blocks.place])[repeated].mean() > _MOST_AGREED:
         return None
     raise InputError(
         f"{quoted(where)}: {100 * repeated.mean():.3g} % of the rows equal others, labels "

@@ -6,14 +6,14 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Bools, Codes, Floats, Integers
 from setpoint.compiled import kernel
-from setpoint.counts.codebook import Codebook, Marginals, combinations
+from setpoint.counts.codebook import Codebook, Marginals, combinations, compress
 from setpoint.errors import InputError
 from setpoint.goals import Label
 
@@ -29,58 +29,92 @@ def singles(n_rows: int) -> Codes:
     return np.arange(first, first + n_rows)
 
 
-class Units(NamedTuple):
-    """What is drawn: the name (N,) of the unit of each row, and what units are called."""
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What is drawn: the names (U,) of units, which of them each row (N,) belongs to."""
 
-    names: Codes
+    each: NDArray[Any]
+    place: Codes
     called: str = "units"
+
+    @classmethod
+    def of(cls, names: NDArray[Any], called: str = "units") -> Units:
+        """From the name (N,) of the unit of each row."""
+        each, place = np.unique(names, return_inverse=True)
+        return cls(each, place.ravel(), called)
+
+    @property
+    def names(self) -> NDArray[Any]:
+        """The name (N,) of the unit of each row."""
+        return self.each[self.place]
+
+    @cached_property
+    def sizes(self) -> Codes:
+        """How many rows each unit (U,) has."""
+        return np.bincount(self.place, minlength=len(self.each))
+
+    @property
+    def first(self) -> Codes:
+        """The first row of each unit (U,)."""
+        out = np.empty(len(self.each), np.int64)
+        out[self.place[::-1]] = np.arange(len(self.place))[::-1]
+        return out
 
     def take(self, index: Any) -> Units:
         """Of some of the rows, by index or mask."""
-        return Units(self.names[index], self.called)
+        held, place = compress(self.place[index], len(self.each))
+        return Units(self.each[held], place, self.called)
+
+    @classmethod
+    def concat(cls, parts: Sequence[Units | int]) -> Units | None:
+        """Of the rows of several parts; of so many rows without units each is one by itself."""
+        known = [part for part in parts if isinstance(part, Units)]
+        names = [singles(part) if isinstance(part, int) else part.names for part in parts]
+        return cls.of(np.concatenate(names), known[0].called) if known else None
 
 
 @dataclass(frozen=True, eq=False)
 class UnitCounts:
-    """Lines of what a unit weighs in one entry (plain strata, n + 1, n), by table."""
+    """What each row weighs in which entries (plain strata, n + 1, n), and its unit."""
 
-    unit: Codes  # (lines,) its name
-    entry: Codes
-    weights: Floats  # (tables, lines)
-    called: str | None = None
-    """What units are called; None: each is a row."""
-
-    @cached_property
-    def _place(self) -> tuple[int, Codes]:
-        each, place = np.unique(self.unit, return_inverse=True)
-        return len(each), place.ravel()
+    units: Units | None  # None: each row by itself
+    entry: Codes  # (N, k)
+    weights: Floats  # (tables, N, k)
 
     def sums(self, added: Floats) -> Floats:
         """What each unit (units,) adds to a sum, from what its rows add by table and entry.
 
         Examples
         --------
-        >>> lines = UnitCounts(np.array([7, 7, 8]), np.array([0, 1, 1]), np.ones((1, 3)))
-        >>> lines.sums(np.array([[1.0, -3.0]]))
+        >>> rows = UnitCounts(Units.of(np.array([7, 7, 8])), np.array([[0], [1], [1]]),
+        ...                   np.ones((1, 3, 1)))
+        >>> rows.sums(np.array([[1.0, -3.0]]))
         array([-2., -3.])
         """
-        parts = added.reshape(-1, added[0].size)
-        own = sum(w * part[self.entry] for w, part in zip(self.weights, parts, strict=False))
-        n, place = self._place
-        return np.asarray(np.bincount(place, own, n), np.float64)
+        own = np.zeros(len(self.entry))
+        for w, part in zip(self.weights, added.reshape(-1, added[0].size), strict=False):
+            line = w * part[self.entry]
+            own += line[:, 0] if line.shape[1] == 1 else line.sum(axis=1)
+        if self.units is not None:
+            own = np.bincount(self.units.place, own, len(self.units.each)).astype(np.float64)
+        return own
 
     def placed(self, entry: Codes, tables: Sequence[int], n_tables: int) -> UnitCounts:
-        """The same lines by the entries and tables of another codebook."""
-        weights = np.zeros((n_tables, len(self.unit)))
+        """The same rows by the entries and tables of another codebook."""
+        weights = np.zeros((n_tables, *self.entry.shape))
         weights[list(tables)] = self.weights
         return replace(self, entry=entry[self.entry], weights=weights)
 
     def __add__(self, other: UnitCounts) -> UnitCounts:
+        parts = self, other
+        most = max(part.entry.shape[1] for part in parts)
+        wide = [((0, 0), (0, most - part.entry.shape[1])) for part in parts]
         return UnitCounts(
-            np.concatenate([self.unit, other.unit]),
-            np.concatenate([self.entry, other.entry]),
-            np.concatenate([self.weights, other.weights], axis=1),
-            self.called or other.called,
+            Units.concat([part.units or len(part.entry) for part in parts]),
+            np.concatenate([np.pad(p.entry, w) for p, w in zip(parts, wide, strict=True)]),
+            np.concatenate(
+                [np.pad(p.weights, ((0, 0), *w)) for p, w in zip(parts, wide, strict=True)], axis=1
+            ),
         )
 
 

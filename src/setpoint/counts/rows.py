@@ -23,7 +23,7 @@ from setpoint.counts.codebook import (
     strata_of,
     with_measures,
 )
-from setpoint.counts.confusion import Confusion, UnitCounts, Units, count_decisions, singles
+from setpoint.counts.confusion import Confusion, UnitCounts, Units, count_decisions
 from setpoint.errors import InputError
 from setpoint.goals import Label, Requirements
 
@@ -127,7 +127,7 @@ class Rows:
             weight,
             np.concatenate([at[p.stratum] for at, p in zip(own, parts, strict=True)]),
             _joined_measures(codebook, parts),
-            _joined_units(parts),
+            Units.concat([part.units or part.n_rows for part in parts]),
         )
 
     def take(self, index: NDArray[Any]) -> Rows:
@@ -234,18 +234,18 @@ class Rows:
         >>> rows.by_unit(np.array([1, 1])).sums(of_right)
         array([0., 1.])
         """
-        n = self.codebook.n_classes
-        entry = (self.stratum * (n + 1) + self.true) * n
-        unit, called = self.units or (singles(self.n_rows), None)
-        weights = np.ones((1, self.n_rows)) if self.weight is None else self.weight[None]
-        weights = np.concatenate([weights, *(w[None] for w in self.by_measure)])
+        entry, weights = self._first_entries
         if decisions.ndim == 1:
-            entry = entry + decisions
-        else:
-            k = decisions.shape[1]
-            entry, unit = (entry[:, None] + np.arange(k)).ravel(), np.repeat(unit, k)
-            weights = (weights[:, :, None] * decisions).reshape(len(weights), -1)
-        return UnitCounts(unit, entry, weights, called)
+            return UnitCounts(self.units, entry + decisions[:, None], weights)
+        return UnitCounts(self.units, entry + np.arange(decisions.shape[1]), weights * decisions)
+
+    @cached_property
+    def _first_entries(self) -> tuple[Codes, Floats]:
+        """The entries (N, 1) of rows that are decided the first class; weights (tables, N, 1)."""
+        n = self.codebook.n_classes
+        weight = np.ones(self.n_rows) if self.weight is None else self.weight
+        weights = np.stack([weight, *self.by_measure])[:, :, None]
+        return ((self.stratum * (n + 1) + self.true) * n)[:, None], weights
 
     def undecided(self, decided: Floats) -> float:
         """The share of the weight of rows whose decision depends on a draw."""
@@ -262,15 +262,6 @@ def _joined_measures(codebook: Codebook, parts: Sequence[Rows]) -> Floats | None
             own = [codebook.measures.index(measure) for measure in part.codebook.measures]
             all_of_them[own] = part.measures
     return np.concatenate(out, axis=1)
-
-
-def _joined_units(parts: Sequence[Rows]) -> Units | None:
-    """The units of all parts; of a part without units each row is one by itself."""
-    known = [part.units for part in parts if part.units is not None]
-    if not known:
-        return None
-    names = [(part.units or (singles(part.n_rows),))[0] for part in parts]
-    return Units(np.concatenate(names), known[0].called)
 
 
 def _numbers(kind: Integers, size: int) -> Codes:

@@ -204,11 +204,11 @@ Ranges = Mapping[str, tuple[float, float]]
 
 def bounded_p(x: Requirement, counted: CountedRates, ranges: Ranges, *, strict: bool) -> float:
     """The p-value of a bound on one fraction of sums over units."""
-    parts, units = _by_table(x.function, counted), counted.confusion.units
+    parts = _by_table(x.function, counted)
     assert parts is not None
-    assert units is not None
     added = x.sign * (parts[0] - x.level * parts[1])
-    values, most = units.sums(added), counted.most_of_unit(*parts)
+    above, below = counted.of_units(x.function)
+    values, most = x.sign * (above - x.level * below), counted.most_of_unit(*parts)
     worst = most * float(_ends(added, counted, ranges)[0].min(initial=0.0))
     if not strict:
         return gaffke_p(values, worst)

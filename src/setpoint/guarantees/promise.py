@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -322,7 +322,7 @@ class Promise:
             raise GoalError("of weighted rows out of core nothing is promised: read them first")
         if stated is not None and (clustered or weighted):
             return replace(self, largest=lambda _: stated)
-        return replace(self, largest=partial(_largest_seen, clustered)) if clustered else self
+        return replace(self, largest=_LargestSeen(clustered)) if clustered else self
 
     @property
     def confidence(self) -> float:
@@ -384,16 +384,25 @@ other constraints alone, by writing `with confidence` behind each of them and gi
         )
 
 
-def _largest_seen(parts: Sequence[Rows], entries: Bools) -> float:
+class _LargestSeen(dict[bytes, float]):
     """The most rows that a unit has of the strata and true classes of some entries."""
-    found = [1.0]
-    for rows in parts:
-        assert rows.units is not None
-        of_kind = entries.any(axis=2).reshape(-1, rows.codebook.n_plain, entries.shape[1])
-        looked = np.asarray(of_kind.any(axis=0))
-        names = rows.units.names[looked[rows.stratum, rows.true]]
-        found.append(float(np.unique(names, return_counts=True)[1].max(initial=1)))
-    return max(found)
+
+    def __init__(self, parts: Sequence[Rows]) -> None:
+        self.parts = parts
+
+    def __call__(self, entries: Bools) -> float:
+        n_plain, n = self.parts[0].codebook.n_plain, entries.shape[1]
+        looked = np.asarray(entries.any(axis=2).reshape(-1, n_plain, n).any(axis=0))
+        return self[looked.tobytes()]
+
+    def __missing__(self, key: bytes) -> float:
+        found = []
+        for rows in self.parts:
+            assert rows.units is not None
+            looked = np.frombuffer(key, bool)[rows.kind]
+            found.append(np.bincount(rows.units.place[looked]).max(initial=1))
+        self[key] = float(max(found))
+        return self[key]
 
 
 def capped(rows: Rows, promise: Promise) -> Rows:
@@ -404,8 +413,7 @@ def capped(rows: Rows, promise: Promise) -> Rows:
     weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
     total = weight
     if rows.units is not None:
-        _, place = np.unique(rows.units.names, return_inverse=True)
-        total = np.asarray(np.bincount(place, weight)[place], np.float64)
+        total = np.asarray(np.bincount(rows.units.place, weight)[rows.units.place], np.float64)
     if most is None or total.max(initial=0.0) <= most:
         return rows
     return rows.weighted(weight * np.minimum(1.0, most / total))

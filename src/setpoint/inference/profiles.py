@@ -20,7 +20,7 @@ from setpoint.program import INF, Affine, Linker, RateFunction, RateTable, Ratio
 _TINY = 1e-12
 
 
-class Units:
+class Sums:
     """What the rows of each profile add up to, by table of a confusion."""
 
     def __init__(self, lines: Floats, tables: int) -> None:
@@ -106,7 +106,7 @@ class Profiles:
     """Units that some features tell apart, and the weights of these features."""
 
     weights: Weights  # by table and profile
-    units: Units
+    units: Sums
     place: Codes  # of each entry (plain strata * (n + 1) * n) its profile, -1 where none looks
 
     def __len__(self) -> int:
@@ -129,7 +129,7 @@ class Fraction:
 
     above: Floats  # (tables, entries with a weight, by it)
     below: Floats
-    units: Units
+    units: Sums
     at_zero: float
     entries: tuple[Floats, Floats]  # above and below by entry (strata, n + 1, n)
 
@@ -200,6 +200,7 @@ class CountedRates:
         self._known = KnownWeights({}, {}) if known is None else known
         self._profiles: dict[frozenset[int], Profiles] = {}
         self._fractions: dict[int, Fraction | None] = {}
+        self._of_units: dict[int, tuple[Floats, Floats]] = {}
 
     @cached_property
     def truth(self) -> Bools:
@@ -242,7 +243,7 @@ class CountedRates:
                 self._known.profiles[key] = self._grouping(sorted(key), tables)
             weights, place = self._known.profiles[key]
             used, size = place >= 0, weights.event.shape[1] // tables
-            units = Units(summed(place[used], lines[:, used], size), tables)
+            units = Sums(summed(place[used], lines[:, used], size), tables)
             self._profiles[key] = Profiles(weights, units, place)
         return self._profiles[key]
 
@@ -300,7 +301,7 @@ class CountedRates:
             found, form = None, known[id(x)][1]
             if form is not None:
                 lines, tables = self._entries(index)
-                units = Units(np.add.reduceat(lines[:, form.order], form.starts, axis=1), tables)
+                units = Sums(np.add.reduceat(lines[:, form.order], form.starts, axis=1), tables)
                 at_zero = x.at_zero if isinstance(x, Ratio) else 0.0
                 found = Fraction(form.above, form.below, units, at_zero, form.entries)
             self._fractions[id(x)] = found
@@ -331,12 +332,21 @@ class CountedRates:
     @cached_property
     def is_clustered(self) -> bool:
         """Whether units are of several rows, so that counts do not say how values vary."""
-        return self.confusion.units is not None and self.confusion.units.called is not None
+        return self.confusion.units is not None and self.confusion.units.units is not None
 
     def most_of_unit(self, *weights: Floats) -> float:
         """The most that one unit could weigh in entries with some weight."""
         used = np.any([w != 0.0 for w in weights], axis=0).reshape(self.confusion.counts.shape)
         return 1.0 if self.largest is None else self.largest(used)
+
+    def of_units(self, x: RateFunction) -> tuple[Floats, Floats]:
+        """What each unit (units,) adds above and below the line of a fraction."""
+        if id(x) not in self._of_units:
+            fraction = self.fraction(x)
+            assert fraction is not None
+            above, below = map(self.by_unit, fraction.entries)
+            self._of_units[id(x)] = above, below
+        return self._of_units[id(x)]
 
     def by_unit(self, entries: Floats) -> Floats:
         """What each unit (units,) adds to a sum over entries (strata * (n + 1) * n)."""
@@ -411,7 +421,7 @@ class CountedRates:
         if not x.features:
             return Sizes(rows, 0.0)
         if self.is_large:
-            units, n = Units(*self._entries(x.features)), len(self.confusion.classes)
+            units, n = Sums(*self._entries(x.features)), len(self.confusion.classes)
             used = np.repeat(seen.ravel(), n)[: units.counts.size].reshape(units.counts.shape)
         elif (fraction := self.fraction(x)) is not None:
             units = fraction.units

@@ -229,7 +229,7 @@ def units_of(given: Any, X: Any, n_rows: int, where: str = "", called: str = "")
     missing = np.flatnonzero(bits == _MISSING)
     names[missing] = singles(len(missing))
     name = called or (given if isinstance(given, str) else getattr(given, "name", None))
-    return Units(names, _in_plural(name) if isinstance(name, str) and name else "units")
+    return Units.of(names, _in_plural(name) if isinstance(name, str) and name else "units")
 
 
 def _in_plural(name: str) -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setpoint import blackbox, classifiers, judging, search
-from setpoint.array_types import Codes, Floats
-from setpoint.counts import Evidence
+from setpoint.array_types import Floats
+from setpoint.counts import Evidence, Units
 from setpoint.errors import warn_caller
 from setpoint.goals import Goal
 from setpoint.inputs import CheckedData, CheckedTable
@@ -224,7 +224,7 @@ def solve_evidence(
     metric: RowMetric | None = None,
     confidence: Confidence | None = None,
     certification: Certification | None = None,
-    blocks: Codes | None = None,
+    blocks: Units | None = None,
 ) -> tuple[search.Found, GoalReport]:
     """Link, solve, count and report; what ``solve`` and ``PlugInClassifier`` share."""
     started = search.now()

@@ -26,6 +26,7 @@ from setpoint.tables.table import (
 
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox
+    from setpoint.counts import Units
     from setpoint.inputs import Dataset
     from setpoint.tables.model import TableModel
 
@@ -516,11 +517,11 @@ def _drawn(part: Dataset, asked: TableModel, name: str | None) -> NDArray[np.boo
     if part.units is not None and n_rows:
         from setpoint.classifiers import kinds_of_units, split_kinds
 
-        units, kinds = _names_of(part), held if y is None else np.unique(y, return_inverse=True)[1]
-        rng = np.random.default_rng(asked.random_state)
+        units, rng = _units_of(part), np.random.default_rng(asked.random_state)
+        kinds = 1 * held if y is None else np.unique(y, return_inverse=True)[1]
         chosen = split_kinds(kinds_of_units(kinds, units), units, asked.share_held_out, rng)
         if name is not None and not chosen.any():
-            raise InputError(f"`units`: {name} has {len({*units})}, too few to hold some out")
+            raise InputError(f"`units`: {name} has {len(units.each)}, too few to hold some out")
         return chosen
     if y is not None and n_rows:
         found, counts = np.unique(y, return_counts=True)
@@ -551,13 +552,13 @@ def _drawn(part: Dataset, asked: TableModel, name: str | None) -> NDArray[np.boo
     return held
 
 
-def _names_of(part: Dataset) -> NDArray[np.int64]:
-    """A number for the unit of each row."""
+def _units_of(part: Dataset) -> Units:
+    """The units of rows that have some."""
     from setpoint.inputs import units_of
 
     units = units_of(part.units, None, len(part.X))
     assert units is not None
-    return units.names
+    return units
 
 
 def _twins(part: Dataset, other: Dataset) -> NDArray[np.int64]:
@@ -581,7 +582,7 @@ def _keys(part: Dataset, other: Dataset, with_labels: bool) -> NDArray[np.uint64
     import pandas as pd
 
     if part.units is not None and other.units is not None:
-        return _names_of(part).view(np.uint64)
+        return _units_of(part).names.view(np.uint64)
     columns = [part.X[name] for name in part.X]
     if part.sensitive_features is not None and other.sensitive_features is not None:
         names = [

@@ -20,8 +20,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from setpoint import blackbox, classifiers, judging, search
-from setpoint.array_types import Codes, Floats
-from setpoint.counts import Evidence, counted_rows
+from setpoint.array_types import Floats
+from setpoint.counts import Evidence, Units, counted_rows
 from setpoint.errors import EmptyPopulationError, GoalError, InputError, warn_caller
 from setpoint.goals import TABLE, Goal, Metric, walk
 from setpoint.inputs import CheckedData, DecideOn, column_names, in_frame, some
@@ -131,7 +131,7 @@ class Task:
         more = {"blocks": self._blocks(inputs, fitted.index), "metric": metric}
         return fitted.model, None, *self._decided(fitted, inputs, evidence, score, **more)
 
-    def _blocks(self, inputs: CheckedData, index: NDArray[np.int64] | None) -> Codes | None:
+    def _blocks(self, inputs: CheckedData, index: NDArray[np.int64] | None) -> Units | None:
         """Rows with equal content, where the rows that choose and those that certify are split."""
         split = self.data.promised is not None and self.data.certifying is None
         if not split or self.data.units is not None:
@@ -147,8 +147,8 @@ class Task:
         )
         if found is None:
             return None
-        own = found if index is None else found[index]
-        return own[counted_rows(inputs.tables[None].weight)]
+        own = found if index is None else found.take(index)
+        return own.take(counted_rows(inputs.tables[None].weight))
 
     def _cross_fitted(self, y: Any, response: Any, stratify: Any) -> CrossFit:
         X, owner = self.data.features, self.owner
