@@ -276,7 +276,7 @@ def test_rows_that_cannot_be_counted_are_numbered():
         ("maximize recall.on(region='west')", {}, GoalError, "region = 'west', and no row"),
         ("f1", {"units": "regoin"}, ValueError, "`units`: the table has no column 'regoin' "),
         ("f1", {"units": "label"}, ValueError, "`units`: 'label' has another role"),
-        ("maximize recall.min(region)", {"units": "region"}, ValueError, "`units`: 'region' is"),
+        ("maximize recall.min(region)", {"units": "region"}, ValueError, "`units`: 'region' has"),
         (NESTED, {**SURE, "units": "w"}, ValueError, "nothing is certified by units on a table"),
         ("f1", {"tol": -1}, ValueError, "`tol` is a number from 0 to 1"),
         ("f1", {"tol": 0.1, "exact": True}, ValueError, "`exact=True` is `tol=0`"),

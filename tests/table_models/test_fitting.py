@@ -135,7 +135,7 @@ def test_rows_of_a_unit_are_on_one_side_and_limits_are_by_unit(tmp_path, said):
     assert plan.called == "customers"
     plain = stored.evaluate(LATER.drop(columns="customer")).objective
     assert plain.low == stored.classifier.evaluate(LATER, LATER["y"]).objective.low != found.low
-    assert any("has no column 'customer', the unit of the rows of the fit" in n for n in said())
+    assert any("has no column 'customer', the unit of the fit" in n for n in said())
 
 
 def test_units_of_several_tables_are_on_one_side():

@@ -30,13 +30,14 @@ if TYPE_CHECKING:
         tumours,
     )
     from setpoint.tables.files import FORMATS, CsvDialect, parquet_batches, read_table, write_rows
-    from setpoint.tables.fitted import CHECKED, columns_of_all
+    from setpoint.tables.fitted import CHECKED
     from setpoint.tables.model import TableModel, fit_tables, read_tables
     from setpoint.tables.roles import counted
     from setpoint.tables.rows import (
         LOG,
         TableFile,
         columns_named,
+        columns_of_all,
         labelled_rows,
         note,
         only_one_stdin,

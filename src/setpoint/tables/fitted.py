@@ -30,12 +30,14 @@ from setpoint.tables.rows import (
     check_datasets,
     check_one_table,
     columns_named,
+    columns_of_all,
     labelled_rows,
     note,
     note_reading,
     only_one_stdin,
     read,
     step,
+    unit_in,
     warnings_as_notes,
 )
 from setpoint.tables.table import Table, TableColumn, TableError, absent, conform, needed, scores_of
@@ -289,7 +291,7 @@ class FittedModel:
         wanted = (column if baseline is None else baseline) if deployed else None
         if baseline is None and not goal.needs.baseline and wanted not in table.frame:
             wanted = None  # named in the fit, and needed nowhere
-        unit = self._unit_in(table, units)
+        unit = unit_in(table, units, self.units)
         others = {name: read(file, self.columns) for name, file in files.items()}
         used = {c.name for c in (*self.columns, *of_metric)} | {*goal.needs.names, self.target}
         used |= {*goal.needs.measure_names, *looked_at, *filter(None, (wanted, unit))}
@@ -309,16 +311,6 @@ class FittedModel:
                 check_threshold(scores, threshold, table.name)
         by_unit = {} if unit is None else {"units": part.units}
         return {"X": part.X, "y": part.y, "datasets": sets or None, **sides(part), **by_unit}
-
-    def _unit_in(self, table: Table, named: str | None) -> str | None:
-        """The column of the units: the one named, or that of the fit where the table has it."""
-        if named is not None or self.units is None or self.units in table.frame:
-            return (self.units if named is None else named) or None
-        note(
-            f"{table.name} has no column {self.units!r}, the unit of the rows of the fit: its "
-            "rows are taken to be independent of each other"
-        )
-        return None
 
     @property
     def _name(self) -> str:
@@ -684,7 +676,7 @@ class FittedModel:
         columns = columns_of_all(list(models.values()))
         table = read(table, columns)
         files = {name: read(one, columns) for name, one in (datasets or {}).items()}
-        by = self._unit_in(table, units) or ""
+        by = unit_in(table, units, self.units) or ""
         rows = {
             name: model.rows(table, goal, datasets=files, deployed=False, units=by)
             for name, model in models.items()
@@ -706,13 +698,3 @@ class FittedModel:
                 known = {} if judged else raw
                 judged.append(judged_classifier(name, model.classifier, goal, own, known))
             return comparison_of(goal, judged, vary=frontier, named=len(models) > 2)
-
-
-def columns_of_all(models: Sequence[FittedModel]) -> tuple[TableColumn, ...]:
-    """The columns of models whose kinds agree; others are read as they are."""
-    kinds: dict[str, set[str]] = {}
-    for model in models:
-        for column in model.columns:
-            kinds.setdefault(column.name, set()).add(column.kind)
-    every = {c.name: c for model in models for c in model.columns}
-    return tuple(c for name, c in every.items() if len(kinds[name]) == 1)

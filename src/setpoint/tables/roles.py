@@ -517,8 +517,8 @@ def _drawn(part: Dataset, asked: TableModel, name: str | None) -> NDArray[np.boo
     if part.units is not None and n_rows:
         from setpoint.classifiers import kinds_of_units, split_kinds
 
-        units, kinds = _units_of(part), held if y is None else np.unique(y, return_inverse=True)[1]
-        rng = np.random.default_rng(asked.random_state)
+        units, rng = _units_of(part), np.random.default_rng(asked.random_state)
+        kinds = 1 * held if y is None else np.unique(y, return_inverse=True)[1]
         chosen = split_kinds(kinds_of_units(kinds, units), units, asked.share_held_out, rng)
         if name is not None and not chosen.any():
             raise InputError(f"`units`: {name} has {len(units.each)}, too few to hold some out")
@@ -553,7 +553,7 @@ def _drawn(part: Dataset, asked: TableModel, name: str | None) -> NDArray[np.boo
 
 
 def _units_of(part: Dataset) -> Units:
-    """The units of a table that has some."""
+    """The units of rows that have some."""
     from setpoint.inputs import units_of
 
     units = units_of(part.units, None, len(part.X))

@@ -157,6 +157,24 @@ def _frame(source: Any) -> pd.DataFrame:
     return frame
 
 
+def columns_of_all(models: Sequence[Any]) -> tuple[TableColumn, ...]:
+    """The columns of models whose kinds agree; others are read as they are."""
+    kinds: dict[str, set[str]] = {}
+    for model in models:
+        for column in model.columns:
+            kinds.setdefault(column.name, set()).add(column.kind)
+    every = {c.name: c for model in models for c in model.columns}
+    return tuple(c for name, c in every.items() if len(kinds[name]) == 1)
+
+
+def unit_in(table: Table, named: str | None, fitted: str | None) -> str | None:
+    """The column of the units: the one named, or that of the fit where the table has it."""
+    if named is not None or fitted is None or fitted in table.frame:
+        return (fitted if named is None else named) or None
+    note(f"{table.name} has no column {fitted!r}, the unit of the fit: rows count as independent")
+    return None
+
+
 def note_reading(table: Table, used: Collection[str]) -> tuple[str, ...]:
     """What was assumed in reading a table, but for columns that nobody uses, as notes."""
     unused = tuple(f"column {name!r} " for name in map(str, table.frame) if name not in used)
