@@ -28,6 +28,7 @@ import numpy as np
 from cma_data import run_with_one_thread, verdict
 from scipy.special import expit, logit
 from scipy.stats import lognorm, norm, pareto, poisson
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from setpoint import (
     Confidence,
@@ -425,7 +426,7 @@ def recall(draws: int, worst: int) -> bool:
     return good
 
 
-class Given:
+class Given(ClassifierMixin, BaseEstimator):
     """A fitted model whose scores are the rows."""
 
     classes_ = np.array([0, 1])
@@ -435,9 +436,6 @@ class Given:
 
     def fit(self, X: Any, y: Any) -> Given:
         return self
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return {}
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

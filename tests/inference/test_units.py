@@ -130,6 +130,7 @@ def test_units_without_rows_that_a_share_is_of_tell_nothing():
     y[:15] = 1
     t = stats.t.ppf(0.975, 4)
     assert limits("precision", y, y, unit)[:2] == pytest.approx((1 / (1 + t * t / 5), 1.0))
+    assert limits("precision", y, np.zeros(3_000, int), unit)[:2] == (0.0, 1.0)
 
 
 def test_one_unit_tells_nothing():

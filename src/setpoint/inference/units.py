@@ -21,12 +21,12 @@ def unit_limits(
     """Limits of a value by leaving out one unit after the other; of a share by Wilson's."""
     value, (bottom, top) = counted.value(x), counted.range(x)
     variance, units = variance_by_units(x, counted)
-    if not math.isfinite(variance):
-        return bottom, top
     fraction = counted.fraction(x)
     if fraction is not None:  # a unit without rows that the share is of tells nothing
         sizes = counted.by_unit(fraction.entries[1])
         units = float(sizes.sum() ** 2 / max(sizes @ sizes, 1e-300))
+    if not math.isfinite(variance) or units == 0.0:
+        return bottom, top
     tails = [-float(stdtrit(max(units - 1.0, 1.0), tail)) for tail in (low, high)]
     width = top - bottom
     if math.isfinite(width) and width > 0.0 and (fraction is not None or variance == 0.0):
