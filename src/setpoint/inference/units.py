@@ -35,7 +35,7 @@ def unit_limits(
         if variance > 0.0 and 0.0 < share < 1.0:
             most = math.inf  # of three sorts of rows, as in pairs, rows may tell more than a share
             if fraction is not None and fraction.above.shape[1] <= 2:
-                most = counted.sizes_of(x).denominator or math.inf
+                most = max(counted.sizes_of(x).effective, 1.0)
             rows = min(max(share * (1.0 - share) * width**2 / variance, 1.0), most)
         ends = [_wilson(share, rows, z) for z in (-tails[0], tails[1])]
         return bottom + width * ends[0], bottom + width * ends[1]

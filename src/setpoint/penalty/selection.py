@@ -448,6 +448,6 @@ def at_margins(data: FitData, judged: CheckedData, least: float) -> AtMargins | 
         return None
     rows = judged.evidence({None: np.zeros(judged.n_rows[None])})
     tested = data.certifying.evidence(lambda X: np.zeros(X.shape[0]))
-    promise = Promise.of(link(data.goal, rows.codebook), data.promised)
+    promise = Promise.of(link(data.goal, rows.codebook), data.promised).on(rows, tested)
     squares = rows.confusion(Threshold(0.0))
     return AtMargins(RuleTests(promise, rows.marginals), squares, times_of(rows, tested), least)
