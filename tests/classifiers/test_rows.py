@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.classifiers import content_of, folds_of, same_content, split_kinds, weights_for_prior
+from setpoint.classifiers import folds_of, same_content, split_kinds, weights_for_prior
 from setpoint.errors import InputError, InputTypeError
+from setpoint.inputs import content_of
 from thinning import over
 
 # ---------------------------------------------------------------------- folds

@@ -1,4 +1,4 @@
-"""Rows that err together: by the keys of a column, or side by side."""
+"""Rows that err together, by the keys of a column."""
 
 import warnings
 
@@ -70,14 +70,6 @@ def test_a_quantity_that_the_score_misses_is_not_a_key():
     assert together(rng.random(4_000), right, {"height": Column(height)}) is None
 
 
-def test_rows_side_by_side_are_found_and_sorted_keys_by_their_name():
-    key, scores, right = rows(200, 10)
-    order = np.argsort(key, kind="stable")
-    assert together(scores[order], right[order], {}) == ""
-    assert together(scores, right, {}) is None
-    assert together(scores[order], right[order], {"key": Column(key[order])}) == "key"
-
-
 # ---------------------------------------------------------------------- where it is said
 def table(seed=0, **how):
     key, scores, right = rows(200, 10, seed, **how)
@@ -119,13 +111,3 @@ def test_it_is_said_once_where_something_is_promised_or_measured():
     assert [heard(call) for call in silent] == [[]]
     loud, silent = calls(*table(effect=0.0))
     assert [heard(call) for call in (*loud, *silent)] == [[]] * 5
-
-
-def test_of_a_file_that_is_sorted_by_time_the_order_is_named_and_of_one_sorted_by_class_not():
-    X, y = table()
-    order = np.argsort(X["customer"], kind="stable")
-    X, y = X[["s"]].iloc[order], y[order]
-    frame = X.assign(y=y)
-    call = {"y": "y", "scores": "s", "confidence": 0.9}
-    assert "follow each other" in heard(lambda: solve(GOAL, frame, **call))[0]
-    assert heard(lambda: solve(GOAL, frame.sort_values("y"), **call)) == []

@@ -18,7 +18,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from setpoint import guarantees
 from setpoint.array_types import Bools, Codes, Floats
-from setpoint.classifiers import FitData, decide, heard, kinds_of_units, open_fit, split_kinds
+from setpoint.classifiers import FitData, decide, heard, open_fit, split_kinds
 from setpoint.classifiers.base import GoalClassifier, SearchParameters, atomic_fit
 from setpoint.counts import Evidence, Units, parts_of
 from setpoint.errors import InputError
@@ -303,7 +303,7 @@ def _folds_of_units(
 ) -> list[Fold]:
     n_rows, place = int(_num_samples(X)), units.place
     if cv is None or is_integer(cv) or isinstance(cv, float):
-        kinds = kinds_of_units(np.unique(y, return_inverse=True)[1], units)
+        kinds = units.kinds(np.unique(y, return_inverse=True)[1])
         if isinstance(cv, float):
             part = 1 - split_kinds(kinds, units, cv, np.random.default_rng(seed)).astype(np.int64)
         else:
@@ -366,7 +366,7 @@ def split_scored(
     rng = np.random.default_rng([_SCORED_KEY, *seeds])
     kinds, units = evidence.rows.kind, evidence.rows.units
     if units is not None:
-        kinds, blocks = kinds_of_units(kinds, units), units
+        kinds, blocks = units.kinds(kinds), units
     chosen = split_kinds(kinds, blocks, share, rng)
     own = None if table is None else replace(table, X=None).counted
     sides = []

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -39,10 +38,11 @@ from setpoint.inputs import (
     check_length,
     check_weight,
     column_names,
+    content_of,
     digests_of,
     frame_of,
     one_column,
-    row_draws,
+    rows_key,
     series_values,
     taken,
     units_of,
@@ -476,7 +476,7 @@ def set_apart(data: FitData, share: float, seed: int, listed: bool = False) -> F
             blocks = same_content(content, kinds, where)
             content = None if blocks is None else content
         else:
-            content, blocks, kinds = units.names, units, kinds_of_units(kinds, units)
+            content, blocks, kinds = units.names, units, units.kinds(kinds)
         chosen, left = _placed(content, known, len(kinds))
         if len(left):
             some = None if blocks is None else blocks.take(left)
@@ -535,21 +535,6 @@ def _without(data: FitData, index: Codes) -> FitData:
     )
 
 
-def kinds_of_units(kinds: Integers, units: Units) -> Codes:
-    """For each row (N,) the kind of its unit: of its middle row, and how many it has.
-
-    Examples
-    --------
-    >>> kinds_of_units(np.array([1, 1, 0, 0]), Units.of(np.array([7, 7, 7, 9])))
-    array([5, 5, 5, 0])
-    """
-    sizes, n = units.sizes, int(kinds.max(initial=0)) + 1
-    held = np.sort(units.place * n + kinds)  # by unit, and there by kind
-    middle = held[np.cumsum(sizes) - sizes + sizes // 2] % n
-    size = np.searchsorted(np.quantile(sizes, [1 / 3, 2 / 3]), sizes)
-    return np.asarray((3 * middle + size)[units.place])
-
-
 def split_kinds(
     kinds: Integers, blocks: Units | None, share: float, rng: Generator, rare: bool = False
 ) -> NDArray[np.bool_]:
@@ -602,22 +587,6 @@ def same_content(content: Floats | None, kinds: Integers, where: str = "X") -> U
     )
 
 
-def rows_key(content: Floats | None, kinds: Integers) -> bytes:
-    """What identifies some rows, in any order."""
-    found = np.sort(kinds) if content is None else np.sort(content)
-    return blake2b(found.tobytes(), digest_size=16).digest()
-
-
-def content_of(X: Any) -> Floats | None:
-    """A number for the content of each row."""
-    if X is None:
-        return None
-    try:
-        return row_draws(X, key=_KEY, feature_names=column_names(X))
-    except TypeError:
-        return None
-
-
 # --- Whether rows stand by themselves, where nobody said which belong together --------------------
 
 
@@ -626,7 +595,7 @@ _LOOKED_AT, _LEAST = 30_000, 5_000
 
 
 def warn_together(X: Any, evidence: Evidence, columns: Mapping[str, Column]) -> None:
-    """Warn where rows of X err together that share a value of a column, or follow each other."""
+    """Warn where rows of X err together that share a value of a column."""
     frame, n = frame_of(X), evidence.rows.n_rows
     if n != _num_samples(X) or evidence.rows.units is not None:
         return  # rows of other data sets are among them, or some do not count
@@ -646,11 +615,6 @@ def warn_together(X: Any, evidence: Evidence, columns: Mapping[str, Column]) -> 
         warn_caller(
             f"rows with one {found!r} err together: if new rows will have new ones, write "
             f"`units={found!r}`"
-        )
-    elif found == "" and frame is not None and np.count_nonzero(np.diff(true)) > true.max():
-        warn_caller(
-            "rows that follow each other err together: by time, or as rows of one unit, which "
-            "`units` names"
         )
 
 

@@ -60,6 +60,20 @@ class Units:
         out[self.place[::-1]] = np.arange(len(self.place))[::-1]
         return out
 
+    def kinds(self, kinds: Integers) -> Codes:
+        """For each row (N,) the kind of its unit: of its middle row, and how many it has.
+
+        Examples
+        --------
+        >>> Units.of(np.array([7, 7, 7, 9])).kinds(np.array([1, 1, 0, 0]))
+        array([5, 5, 5, 0])
+        """
+        sizes, n = self.sizes, int(kinds.max(initial=0)) + 1
+        held = np.sort(self.place * n + kinds)  # by unit, and there by kind
+        middle = held[np.cumsum(sizes) - sizes + sizes // 2] % n
+        size = np.searchsorted(np.quantile(sizes, [1 / 3, 2 / 3]), sizes)
+        return np.asarray((3 * middle + size)[self.place])
+
     def take(self, index: Any) -> Units:
         """Of some of the rows, by index or mask."""
         held, place = compress(self.place[index], len(self.each))

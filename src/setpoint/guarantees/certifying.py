@@ -24,6 +24,7 @@ from setpoint.guarantees.paths import (
     MonotoneConstraint,
     candidate_path,
     certified_windows,
+    decided_on,
     monotone_constraints,
     path_rules_of,
     starts_of,
@@ -36,7 +37,6 @@ from setpoint.guarantees.promise import (
     State,
     Tried,
     capped,
-    decided_on,
     fallback,
     with_units,
 )

@@ -14,9 +14,9 @@ from scipy.special import ndtr
 from sklearn.isotonic import isotonic_regression
 
 from setpoint.array_types import Floats
-from setpoint.counts import Counted, Curve
+from setpoint.counts import Confusion, Counted, Curve, Evidence
 from setpoint.errors import InputError
-from setpoint.guarantees.promise import RuleTests, Tried, decided_on
+from setpoint.guarantees.promise import RuleTests, Tried
 from setpoint.guarantees.requirements import Requirement, leaves, needs_one_of_several
 from setpoint.inference import CountedRates, Trials, quantile, rounded
 from setpoint.rules import Band, Rule, Threshold
@@ -206,6 +206,19 @@ def _counts(segment: Segment, numbers: NDArray[np.int64], shape: tuple[int, ...]
     for answer, counts in enumerate(segment.answered(numbers)):
         out[strata, trues, answer] = counts
     return out.reshape(-1, len(numbers))
+
+
+def decided_on(
+    rows: Counted, rule: Rule, tests: RuleTests, draws: Floats | None = None
+) -> Confusion:
+    """What a rule does on rows, as its tests need it; with `draws`, one for each row."""
+    if draws is None and not tests.is_measured:
+        return rows.confusion(rule)
+    assert isinstance(rows, Evidence)  # counts out of core do not hold the values of rows
+    if draws is None and rule.randomized:
+        return rows.rows.decided(rows.distribution(rule))
+    segments = rows.rows.segment if rule.needs_segments else None
+    return rows.rows.decided(rule.decide(rows.scores, segments, draws))
 
 
 # --- Windows of cut-offs that are certified: no path to learn -------------------------------------

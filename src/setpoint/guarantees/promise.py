@@ -484,19 +484,6 @@ def _sizes_of_units(rows: Rows) -> Floats:
     return np.asarray(np.bincount(rows.units.place, weight)[rows.units.place], np.float64)
 
 
-def decided_on(
-    rows: Counted, rule: Rule, tests: RuleTests, draws: Floats | None = None
-) -> Confusion:
-    """What a rule does on rows, as its tests need it; with `draws`, one for each row."""
-    if draws is None and not tests.is_measured:
-        return rows.confusion(rule)
-    assert isinstance(rows, Evidence)  # counts out of core do not hold the values of rows
-    if draws is None and rule.randomized:
-        return rows.rows.decided(rows.distribution(rule))
-    segments = rows.rows.segment if rule.needs_segments else None
-    return rows.rows.decided(rule.decide(rows.scores, segments, draws))
-
-
 class Tried(NamedTuple):
     """What a rule does on the rows that certify; `fractional` where that is expected of draws."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.inference.delta import influence_of, influence_of_entries, together, worst_of
+    from setpoint.inference.delta import influence_of, influence_of_entries, worst_of
     from setpoint.inference.intervals import (
         FAILS,
         OPEN,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         successes_needed,
         trials_of,
     )
-    from setpoint.inference.units import FEW_UNITS, design_effect, rests_on
+    from setpoint.inference.units import FEW_UNITS, design_effect, rests_on, together
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
     __getattr__ = lazily(__name__)

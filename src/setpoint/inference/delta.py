@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import stdtrit
 
 from setpoint.array_types import Bools, Floats
-from setpoint.counts import Column
 from setpoint.inference.profiles import CountedRates, Profiles, Weights
 from setpoint.inference.tails import quantile
 from setpoint.program import INF, Affine, Node, RateFunction, backend
@@ -273,50 +272,3 @@ def unsmoothed(
         error = float(np.linalg.norm(counted.by_unit(influence)))
     first = value - quantile(low) * error
     return max(first, x.low), min(value + quantile(high) * error, x.high)
-
-
-# --- Whether rows that share a key, or follow each other, err together ----------------------------
-
-
-_KEYS, _MOST_ROWS, _FEWEST_ROWS, _LARGEST = 30, 100.0, 1.2, 0.05
-"""The fewest keys, rows a key at most and at least on average, the largest share of one."""
-
-
-def together(scores: Floats, right: Bools, columns: Mapping[str, Column]) -> str | None:
-    """The column whose keys have rows that err together; "" where neighbours do, None: no rows do.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> shop, scores = rng.integers(0, 100, 1_000), rng.random(1_000)
-    >>> right = (scores + rng.normal(size=100)[shop]) > 0.5
-    >>> together(scores, right, {"shop": Column(shop)})
-    'shop'
-    """
-    e = _unexpected(right, scores, 20)
-    effects = {name: _design_effect(e, column) for name, column in columns.items()}
-    worst = max(effects, key=effects.__getitem__, default="")
-    if worst and effects[worst] > 1.3:
-        return worst
-    products = e[1:] * e[:-1]
-    least = max(4.0 * math.sqrt(products @ products), 0.05 * (e @ e))
-    return "" if products.sum() > least else None
-
-
-def _unexpected(x: Floats | Bools, by: Floats, bins: int) -> Floats:
-    """Values (N,) less the mean of those near by."""
-    place = np.searchsorted(np.quantile(by, np.arange(1, bins) / bins), by)
-    return np.asarray(x - (np.bincount(place, x) / np.maximum(np.bincount(place), 1))[place])
-
-
-def _design_effect(e: Floats, column: Column) -> float:
-    """How many times the variance of the mean error is that of rows by themselves, if shown."""
-    keys, n = column.codes, len(e)
-    rows = np.bincount(keys)
-    if not max(_KEYS, n / _MOST_ROWS) <= len(rows) <= n / _FEWEST_ROWS or rows.max() > _LARGEST * n:
-        return 1.0
-    if column.values.dtype.kind in "iu":  # a quantity, and not keys, where near values err alike
-        e = _unexpected(e, column.values, min(len(rows) // 10, 20))
-    one, two, four = (np.bincount(keys, x) for x in (e, e * e, (e * e) ** 2))
-    pairs, spread = (one**2 - two).sum(), math.sqrt(2.0 * (two**2 - four).sum())
-    return 1.0 + float(pairs / two.sum()) if pairs > 4.0 * spread else 1.0

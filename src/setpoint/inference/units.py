@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 from scipy.special import stdtrit
 
+from setpoint.array_types import Bools, Floats
+from setpoint.counts import Column
 from setpoint.inference.delta import influence_of_entries
 from setpoint.inference.profiles import CountedRates
 from setpoint.program import RateFunction
+
+# --- Limits of values -----------------------------------------------------------------------------
+
 
 FEW_UNITS = 20.0
 """Below so many effective units limits are rough."""
@@ -75,3 +81,48 @@ def design_effect(x: RateFunction, counted: CountedRates) -> float:
     flat = products.reshape(len(products), len(products), -1)
     by_row = float(np.einsum("am,bm,abm->", each, each, flat))
     return max(float(by_unit @ by_unit) / by_row, 1.0) if by_row > 0.0 else 1.0
+
+
+# --- Whether rows that share a key err together ---------------------------------------------------
+
+
+_KEYS, _MOST_ROWS, _FEWEST_ROWS, _LARGEST = 30, 100.0, 1.2, 0.05
+"""The fewest keys, rows a key at most and at least on average, the largest share of one."""
+
+_LEAST_EFFECT = 1.3
+
+
+def together(scores: Floats, right: Bools, columns: Mapping[str, Column]) -> str | None:
+    """The column whose keys have rows that err together; None where none has.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> shop, scores = rng.integers(0, 100, 1_000), rng.random(1_000)
+    >>> right = (scores + rng.normal(size=100)[shop]) > 0.5
+    >>> together(scores, right, {"shop": Column(shop)})
+    'shop'
+    """
+    e = _unexpected(right, scores, 20)
+    effects = {name: _design_effect(e, column) for name, column in columns.items()}
+    worst = max(effects, key=effects.__getitem__, default="")
+    return worst if effects.get(worst, 1.0) > _LEAST_EFFECT else None
+
+
+def _unexpected(x: Floats | Bools, by: Floats, bins: int) -> Floats:
+    """Values (N,) less the mean of those near by."""
+    place = np.searchsorted(np.quantile(by, np.arange(1, bins) / bins), by)
+    return np.asarray(x - (np.bincount(place, x) / np.maximum(np.bincount(place), 1))[place])
+
+
+def _design_effect(e: Floats, column: Column) -> float:
+    """How many times the variance of the mean error is that of rows by themselves, if shown."""
+    keys, n = column.codes, len(e)
+    rows = np.bincount(keys)
+    if not max(_KEYS, n / _MOST_ROWS) <= len(rows) <= n / _FEWEST_ROWS or rows.max() > _LARGEST * n:
+        return 1.0
+    if column.values.dtype.kind in "iu":  # a quantity, and not keys, where near values err alike
+        e = _unexpected(e, column.values, min(len(rows) // 10, 20))
+    one, two, four = (np.bincount(keys, x) for x in (e, e * e, (e * e) ** 2))
+    pairs, spread = (one**2 - two).sum(), math.sqrt(2.0 * (two**2 - four).sum())
+    return 1.0 + float(pairs / two.sum()) if pairs > 4.0 * spread else 1.0

@@ -71,8 +71,10 @@ if TYPE_CHECKING:
     from setpoint.inputs.row_hash import (
         RowDigest,
         column_draws,
+        content_of,
         digests_of,
         row_draws,
+        rows_key,
         text_digest,
         units_of,
     )

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from setpoint.array_types import Codes, Floats
+from setpoint.array_types import Codes, Floats, Integers
 from setpoint.counts import Column, Units, counted_rows, singles
 from setpoint.errors import InputError, InputTypeError, nearest, quoted
 from setpoint.inputs.arrays import (
     check_length,
+    column_names,
     column_of,
     frame_of,
     is_missing,
@@ -470,3 +471,25 @@ def _are_copies(drawn: Floats, times: Codes, labels: Codes) -> bool:
     again = np.repeat(times, times)[np.repeat(times, times) > 1]
     enough = len(pair) * by_chance >= _FEWEST and float(np.median(again)) <= _COPIES
     return enough and float((one != other).mean()) < _APART * by_chance
+
+
+# --- What identifies rows -------------------------------------------------------------------------
+
+
+_CONTENT_KEY = 0x5EA1ED
+
+
+def rows_key(content: Floats | None, kinds: Integers) -> bytes:
+    """What identifies some rows, in any order."""
+    found = np.sort(kinds) if content is None else np.sort(content)
+    return blake2b(found.tobytes(), digest_size=16).digest()
+
+
+def content_of(X: Any) -> Floats | None:
+    """A number for the content of each row."""
+    if X is None:
+        return None
+    try:
+        return row_draws(X, key=_CONTENT_KEY, feature_names=column_names(X))
+    except TypeError:
+        return None

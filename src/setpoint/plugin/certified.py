@@ -23,7 +23,9 @@ from setpoint.inputs import (
     as_datasets,
     check_length,
     classes_of,
+    content_of,
     in_frame,
+    rows_key,
 )
 from setpoint.plugin.classifier import PlugInClassifier
 from setpoint.program import link
@@ -246,7 +248,7 @@ def _as_they_are(
     tests = guarantees.tests_on(promise, rows)
     counted = [_counted(c, inputs, given, rows) for c in candidates]
     path = b"".join(one.confusion.counts.tobytes() for one in counted)
-    key = classifiers.rows_key(classifiers.content_of(given[None].X), inputs.kinds(None))
+    key = rows_key(content_of(given[None].X), inputs.kinds(None))
     attempt = max(guarantees.number_of_try(first, key, path), settings.attempt)
     tests, n = tests.at_attempt(attempt), len(candidates)
     if ordered:

@@ -515,11 +515,11 @@ def _drawn(part: Dataset, asked: TableModel, name: str | None) -> NDArray[np.boo
     if asked.share_held_out == 0:
         return held
     if part.units is not None and n_rows:
-        from setpoint.classifiers import kinds_of_units, split_kinds
+        from setpoint.classifiers import split_kinds
 
         units, rng = _units_of(part), np.random.default_rng(asked.random_state)
         kinds = 1 * held if y is None else np.unique(y, return_inverse=True)[1]
-        chosen = split_kinds(kinds_of_units(kinds, units), units, asked.share_held_out, rng)
+        chosen = split_kinds(units.kinds(kinds), units, asked.share_held_out, rng)
         if name is not None and not chosen.any():
             raise InputError(f"`units`: {name} has {len(units.each)}, too few to hold some out")
         return chosen

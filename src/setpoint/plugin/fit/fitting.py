@@ -24,7 +24,7 @@ from setpoint.array_types import Floats
 from setpoint.counts import Evidence, Units, counted_rows
 from setpoint.errors import EmptyPopulationError, GoalError, InputError, warn_caller
 from setpoint.goals import TABLE, Goal, Metric, walk
-from setpoint.inputs import CheckedData, DecideOn, column_names, in_frame, some
+from setpoint.inputs import CheckedData, DecideOn, column_names, content_of, in_frame, some
 from setpoint.plugin.fit.crossfit import (
     CrossFit,
     JointModel,
@@ -142,9 +142,7 @@ class Task:
                 "sets: rows that are in several of them could choose the rule and certify it; give "
                 "rows of their own to certify with (`certify_on`)"
             )
-        found = classifiers.same_content(
-            classifiers.content_of(self.data.X), self.data.judged.kinds(None)
-        )
+        found = classifiers.same_content(content_of(self.data.X), self.data.judged.kinds(None))
         if found is None:
             return None
         own = found if index is None else found.take(index)
