@@ -303,13 +303,12 @@ def _counted(
     if drawn:  # a rule that decides every row, and a goal about rules that may defer
         more = len(inputs.answers) - next(iter(found.values())).shape[1]
         found = {name: np.pad(shares, ((0, 0), (0, more))) for name, shares in found.items()}
-    return guarantees.Tried(rows.decided(inputs.joined(found)), drawn)
     decided, others = inputs.joined(found), inputs.unlabelled
     if others is None:
         return guarantees.Tried(rows.decided(decided), drawn)
     n_rows, groups = int(_num_samples(others.X)), others.sensitive_features
-    more = GivenRows(n_rows, None, sensitive_features=groups, X=others.X)
-    said = _decided(candidate, more, inputs, drawn)
+    unlabelled = GivenRows(n_rows, None, sensitive_features=groups, X=others.X)
+    said = _decided(candidate, unlabelled, inputs, drawn)
     return guarantees.Tried(inputs.proxied(decided, given[None].X, said), drawn)
 
 
