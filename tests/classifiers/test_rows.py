@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.classifiers import folds_of, same_content, split_kinds, weights_for_prior
+from setpoint.counts import Units
 from setpoint.errors import InputError, InputTypeError
 from setpoint.inputs import content_of
 from thinning import over
@@ -33,13 +34,13 @@ def test_numbers_draw_stratified_folds_from_the_whole_file(cv):
 def test_a_share_of_each_kind_and_blocks_are_not_divided(seed, share, n_blocks):
     rng = np.random.default_rng(seed)
     kinds = rng.integers(0, 4, 200)
-    blocks = None if n_blocks is None else np.arange(200) % n_blocks
+    blocks = None if n_blocks is None else Units.of(np.arange(200) % n_blocks)
     state = rng.bit_generator.state
     chosen = split_kinds(kinds, blocks, share, rng)
     rng.bit_generator.state = state
     np.testing.assert_array_equal(split_kinds(kinds, blocks, share, rng), chosen)
     if n_blocks == 40:
-        assert all(len(np.unique(chosen[blocks == block])) == 1 for block in range(40))
+        assert all(len(np.unique(chosen[blocks.names == block])) == 1 for block in range(40))
         return
     for kind in np.unique(kinds):
         n = int((kinds == kind).sum())
@@ -66,7 +67,7 @@ def test_a_few_equal_rows_are_one_block():
     X = np.arange(40.0).reshape(20, 2)
     X[7], X[9] = X[3], [-0.0, 1.0]
     X[0] = [0.0, 1.0]
-    blocks = same_content(content_of(X), np.zeros(20, int))
+    blocks = same_content(content_of(X), np.zeros(20, int)).place
     assert blocks[3] == blocks[7]
     assert blocks[0] == blocks[9]
     assert len(np.unique(blocks)) == 18

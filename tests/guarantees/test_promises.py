@@ -181,7 +181,7 @@ def test_bands_are_certified_by_a_path_of_bands():
     for strict in (False, True):
         rule, g = promised(SURE.format(0.94), scores, y, Confidence(0.95, strict=strict))
         assert isinstance(rule, Band)
-        assert (g.state, g.method, g.rows) == ("certified", "path of rules", 2_800)
+        assert (g.state, g.method, g.rows) == ("certified", "path of rules", 3_200)
         assert g.constraints[0].kind == "binomial"
         assert g.constraints[0].p_value <= 0.05
         assert 1 < g.passed < g.tried
@@ -197,7 +197,7 @@ def test_bands_are_certified_by_a_path_of_bands():
 
 
 def test_a_path_goes_on_from_its_second_start_where_a_safe_rule_fails():
-    rng = np.random.default_rng(4)
+    rng = np.random.default_rng(7)
     group, y = rng.integers(0, 2, 3_000), (rng.random(3_000) < 0.25).astype(int)
     scores = rng.normal(y * np.where(group == 1, 1.1, 1.6), 1.0)
     goal = "maximize recall subject to precision >= 0.4 and recall.difference(group) <= 0.1"
@@ -243,7 +243,7 @@ def test_more_classes_are_certified_by_posteriors():
     _, g = promised(SURE.format(0.95), posterior, y, evidence="soft")
     assert (g.state, g.method) == ("certified", "path of rules")
     assert g.constraints[0].kind == "binomial"
-    assert g.passed >= 2
+    assert g.passed == g.tried == len(g.path)
 
 
 # ---------------------------------------------------------------------- of sums of amounts

@@ -87,7 +87,7 @@ def test_a_proxy_that_counts_for_nothing_leaves_the_binomial(constraint):
     tests, found = counted(constraint, y, (scores >= 1.0).astype(int), g, 100)
     known, c = proxied(tests, found), tests.program.constraints[0]
     labels = np.stack(
-        [found.sums(e[None]) for e in tests.counted(found).fraction(c.function).entries]
+        [found.units.sums(e[None]) for e in tests.counted(found).fraction(c.function).entries]
     )
     alone = replace(known, share=0.0, rest=labels, others=0.0 * known.others)
     exact, kind = p_of(tests, replace(found, proxied=None))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from report.page_reading import words_of
 from setpoint import Frontier, evaluate
 from setpoint.errors import InputTypeError
-from setpoint.guarantees import Guarantee, Shown
+from setpoint.guarantees import Guarantee, Rung, Shown
 from setpoint.report import (
     Certificate,
     Counts,
@@ -217,7 +217,7 @@ reports = built(
     groups=some(built(GroupRow, columns=columns)),
     guarantee=st.none() | built(
         Guarantee, state=st.sampled_from(["certified", "approximate", "not certified"]),
-        constraints=some(built(Shown)), path=some(st.tuples(numbers, numbers)),
+        constraints=some(built(Shown)), path=some(built(Rung)),
     ),
     counts=st.builds(Counts, st.integers(0, 99), some(labels), some(some(st.floats(0, 9)))),
 )  # fmt: skip

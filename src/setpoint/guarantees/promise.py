@@ -354,11 +354,11 @@ class Promise:
         weighted = any(r.is_weighted for r in rows)
         stated = self.largest_unit if clustered else self.largest_weight
         if weighted and stated is None:
-            asked = "largest_unit" if clustered else "largest_weight"
+            asked, one = ("largest_unit", "a unit") if clustered else ("largest_weight", "a row")
             weights = [r.weight for r in rows if isinstance(r, Rows) and r.weight is not None]
             seen = max((float(w.max(initial=0.0)) for w in weights), default=math.nan)
             raise GoalError(
-                "nothing can be promised for weighted rows: how much one may ever weigh is not "
+                f"nothing can be promised for weighted rows: how much {one} may ever weigh is not "
                 f"known from those seen (largest {seen:.3g}). If your design has a largest weight, "
                 f"give it (`{asked}` of Confidence); or leave out `sample_weight`, or the "
                 "confidence: goals are then met as well as the rows show"

@@ -479,6 +479,9 @@ class ExactPenaltyClassifier(TrainedClassifier):
         other, else the larger of two numbers, True, the last of an ordered category, or the
         second of such words as no and yes. Other text needs it where the goal refers to it.
     on_infeasible : {"raise", "nearest"}, default="raise"
+    units : str, default=None
+        The column of X that says which customer, document or case a row belongs to, and is not a
+        feature; or pass the column to ``fit``. Rows of one unit may depend on each other.
     random_state : int, generator or None, default=None
         For the rows held out, networks and the evolution strategy. None: always the same.
     verbose : int, default=0

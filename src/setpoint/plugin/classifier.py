@@ -144,7 +144,7 @@ class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
     n_jobs : int, default=None
         Folds fitted at a time.
     units : str, default=None
-        The column of X that says which customer, document or case a row belongs to, and is no
+        The column of X that says which customer, document or case a row belongs to, and is not a
         feature; or pass the column to ``fit``. Rows of one unit may depend on each other.
     random_state : int, generator or None, default=None
         For the folds that `cv` draws, the models of "auto", and the key of draws; None is a

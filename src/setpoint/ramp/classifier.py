@@ -181,6 +181,9 @@ class RampClassifier(TrainedClassifier):
     draw : str, default="row"
         How a randomised classifier draws: "row" by a hash of the row's content, "random", or
         by a column that identifies the row.
+    units : str, default=None
+        The column of X that says which customer, document or case a row belongs to, and is not a
+        feature; or pass the column to ``fit``. Rows of one unit may depend on each other.
     random_state : int, generator or None, default=None
     verbose : int, default=0
         1: a line on stderr with objective and violation.

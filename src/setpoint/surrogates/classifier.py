@@ -92,6 +92,9 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         Columns of X that goal, metric or groups refer to. Pass values to ``fit`` otherwise.
     baseline : str or classifier, default=None
         The deployed model, where the goal refers to it or the report shall compare.
+    units : str, default=None
+        The column of X that says which customer, document or case a row belongs to, and is not a
+        feature; or pass the column to ``fit``. Rows of one unit may depend on each other.
     random_state : int, generator or None, default=None
         None is a fixed seed.
     verbose : int, default=0
