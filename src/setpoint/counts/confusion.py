@@ -105,13 +105,12 @@ class UnitCounts:
         >>> rows.sums(np.array([[1.0, -3.0]]))
         array([-2., -3.])
         """
-        own = np.zeros(len(self.entry))
-        for w, part in zip(self.weights, added.reshape(-1, added[0].size), strict=False):
-            line = w * part[self.entry]
-            own += line[:, 0] if line.shape[1] == 1 else line.sum(axis=1)
+        n, place = len(self.entry), None
         if self.units is not None:
-            own = np.bincount(self.units.place, own, len(self.units.each)).astype(np.float64)
-        return own
+            n, place = len(self.units.each), self.units.place
+        out, parts = np.zeros(n), np.ascontiguousarray(added.reshape(-1, added[0].size))
+        _add_rows(place, self.entry, self.weights[: len(parts)], parts, out)
+        return out
 
     def counts_if(self, times: Floats, like: Floats) -> Floats:
         """The counts, in the shape of some, if each row (N,) weighed so many times as much."""
@@ -136,6 +135,20 @@ class UnitCounts:
                 [np.pad(p.weights, ((0, 0), *w)) for p, w in zip(parts, wide, strict=True)], axis=1
             ),
         )
+
+
+@kernel(plain=True)
+def _add_rows(
+    place: Codes | None, entry: Codes, weights: Floats, parts: Floats, out: Floats
+) -> None:
+    """Add what each row adds to the sum of its unit, or of its own."""
+    n_rows, n = entry.shape
+    for i in range(n_rows):
+        total = 0.0
+        for j in range(n):
+            for k in range(len(parts)):
+                total += weights[k, i, j] * parts[k, entry[i, j]]
+        out[i if place is None else place[i]] += total
 
 
 # --- Confusions: what counting one decision gives -------------------------------------------------

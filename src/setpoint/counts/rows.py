@@ -235,7 +235,7 @@ class Rows:
         >>> of_right = np.array([[[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]]])
         >>> rows.by_unit(np.array([1, 1])).sums(of_right)
         array([0., 1.])
-        >>> replace(rows, chances=np.array([0.2, 0.7])).decided(np.array([1, 1])).sums(of_right)
+        >>> replace(rows, chances=np.array([0.2, 0.7])).by_unit(np.array([1, 1])).sums(of_right)
         array([0.2, 0.7])
         """
         entry, weights = self._first_entries

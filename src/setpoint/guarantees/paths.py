@@ -338,7 +338,7 @@ def p_of_next(found: Trials, next_rows: int) -> float:
     --------
     >>> from setpoint.inference import Trials
     >>> [round(p_of_next(Trials(k, 150, 0.9), 100), 3) for k in (143, 144)]
-    [0.073, 0.045]
+    [0.051, 0.03]
     """
     from scipy.stats import betabinom
 

@@ -201,7 +201,7 @@ class CountedRates:
         self._known = KnownWeights({}, {}) if known is None else known
         self._profiles: dict[frozenset[int], Profiles] = {}
         self._fractions: dict[int, Fraction | None] = {}
-        self._of_units: dict[int, tuple[Floats, Floats]] = {}
+        self._of_units: dict[int, tuple[RateFunction, Floats, Floats]] = {}
         self._proxied: dict[int, tuple[RateFunction, Proxied | None]] = {}
 
     @cached_property
@@ -367,9 +367,8 @@ class CountedRates:
         if id(x) not in self._of_units:
             fraction = self.fraction(x)
             assert fraction is not None
-            above, below = map(self.by_unit, fraction.entries)
-            self._of_units[id(x)] = above, below
-        return self._of_units[id(x)]
+            self._of_units[id(x)] = x, *map(self.by_unit, fraction.entries)
+        return self._of_units[id(x)][1:]
 
     def by_unit(self, entries: Floats) -> Floats:
         """What each unit (units,) adds to a sum over entries (strata * (n + 1) * n)."""

@@ -225,12 +225,21 @@ def units_of(given: Any, X: Any, n_rows: int, where: str = "", called: str = "")
     column = column_of(X, given, what) if isinstance(given, str) else given
     values = one_column(column, what)
     check_length(values, n_rows, what)
-    bits = entry_bits(values, what, exact=True)
-    names = (mix(bits.copy()) >> np.uint64(1)).astype(np.int64)
-    missing = np.flatnonzero(bits == _MISSING)
-    names[missing] = singles(len(missing))
+    levels, codes = levels_of(known := Column(values), what), known.codes
+    bits = entry_bits(
+        np.array(levels, None if values.dtype.kind in "iuf" else object), what, exact=True
+    )
+    each, place = np.unique(
+        (mix(bits.copy()) >> np.uint64(1)).astype(np.int64), return_inverse=True
+    )
     name = called or (given if isinstance(given, str) else getattr(given, "name", None))
-    return Units.of(names, _in_plural(name) if isinstance(name, str) and name else "units")
+    out = Units(each, place[codes], _in_plural(name) if isinstance(name, str) and name else "units")
+    missing = np.flatnonzero((bits == _MISSING)[codes])
+    if not len(missing):
+        return out
+    names = out.names
+    names[missing] = singles(len(missing))
+    return Units.of(names, out.called)
 
 
 def _in_plural(name: str) -> str:
