@@ -53,7 +53,7 @@ def alike(model, name):
 
 # ---------------------------------------------------------------------- how units are named
 @pytest.mark.parametrize("name", TRAINED)
-def test_a_column_of_units_is_no_feature(name):
+def test_a_column_of_units_is_not_a_feature(name):
     model = new(name).fit(FRAME, Y, units="who")
     assert model.n_features_in_ == 4
     assert model.feature_names_in_.tolist() == NAMES

@@ -165,7 +165,7 @@ def test_a_report_has_one_value_for_one_thing():
     assert report.warnings[0].startswith("recall: the proxy was worth ")
 
 
-def test_what_is_no_fraction_is_counted_by_labels_alone():
+def test_what_is_not_a_fraction_is_counted_by_labels_alone():
     y, _, g, _, decided = judged()
     more = Unlabelled(decided[400:], g[400:], g[:400])
     report = evaluate("maximize g_mean", y[:400], decided[:400], unlabelled=more)

@@ -344,15 +344,14 @@ def _certifying(
 def _check_apart(fitted: CheckedData, judged: CheckedData) -> None:
     """Refuse rows that certify of units that have rows in the fit, too."""
     first, second = fitted.rows.units, judged.rows.units
-    if (first is None) != (second is None):
+    if first is None and second is None:
+        return
+    if first is None or second is None:
         raise InputError(
             "`units` are given for the rows of the fit or for those of `certify_on` alone: give "
             "them for both (`Dataset(X, y, units=...)`)"
         )
-    if first is None or second is None:
-        return
-    both = len(np.intersect1d(first.each, second.each))
-    if both:
+    if both := len(np.intersect1d(first.each, second.each)):
         raise InputError(
             f"`certify_on`: {both:,} of its {first.called} have rows in the fit, too; rows of one "
             "unit depend on each other, so that all of them lie on one side"
@@ -590,8 +589,7 @@ def same_content(content: Floats | None, kinds: Integers, where: str = "X") -> U
 # --- Whether rows stand by themselves, where nobody said which belong together --------------------
 
 
-_LOOKED_AT, _LEAST = 30_000, 5_000
-"""Values, and rows at least, among which those that belong together are looked for."""
+_LOOKED_AT, _LEAST = 30_000, 5_000  # values, and rows at least
 
 
 def warn_together(X: Any, evidence: Evidence, columns: Mapping[str, Column]) -> None:
@@ -599,8 +597,8 @@ def warn_together(X: Any, evidence: Evidence, columns: Mapping[str, Column]) -> 
     frame, n = frame_of(X), evidence.rows.n_rows
     if n != _num_samples(X) or evidence.rows.units is not None:
         return  # rows of other data sets are among them, or some do not count
-    most = max(_LOOKED_AT // (1 if frame is None else len(frame.columns)), _LEAST)
-    start = max(n - most, 0) // 2
+    most = _LOOKED_AT // (1 if frame is None else len(frame.columns))
+    start = max(n - max(most, _LEAST), 0) // 2
     some = slice(start, n - start)  # side by side, as rows of one unit often are
     held = {name: column.values[some] for name, column in columns.items()}
     for name, series in ({} if frame is None else frame[some].to_dict(as_series=True)).items():

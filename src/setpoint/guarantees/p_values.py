@@ -208,7 +208,7 @@ def number_of_draws(level: float) -> int:
     return max(FEWEST, math.ceil(PER_LEVEL / level - 1e-9))
 
 
-_MOST_KINDS = 300
+_MOST_KINDS = 100
 """Of units that are drawn one after the other, those first that weigh most in a rate."""
 
 

@@ -173,18 +173,7 @@ def _pairs_near(curve: Curve, near: Band) -> NDArray[np.int64]:
 
 
 def smoothed(curve: Curve) -> Curve:
-    """The curve of shares of classes that rise or fall all the way, and evenly.
-
-    Where fewer rows are learnt on than certify, a path would follow single ones. Which rules are
-    tested, and in which order, is all that depends on it.
-
-    Examples
-    --------
-    >>> counts = np.array([[0.0, 1.0, 1.0, 2.0], [0.0, 0.0, 2.0, 2.0]])
-    >>> smoothed(Curve(np.array([0.9, 0.7, 0.2]), counts, ((0, 0), (0, 1)))).counts.round(2)
-    array([[0.  , 0.33, 1.17, 2.  ],
-           [0.  , 0.67, 1.83, 2.  ]])
-    """
+    """The curve of shares of classes that rise or fall all the way, and evenly."""
     counts, kinds = np.array(curve.counts, float), np.array(curve.kinds).reshape(-1, 2)
     for stratum in np.unique(kinds[:, 0]):
         own = np.flatnonzero(kinds[:, 0] == stratum)

@@ -153,8 +153,11 @@ def _rates_by_unit(x: fn.RateFunction, counted: CountedRates) -> Rates:
     entries = np.array([finder.above, finder.below])  # (2, rates, entries)
     most = [counted.most_of_unit(a, b) for a, b in zip(*entries, strict=True)]
     sums = np.stack([counted.by_unit(line) for line in entries.reshape(-1, entries.shape[-1])])
-    both = np.stack([rounded(line) for line in sums])
-    _, first, place = np.unique(both, axis=1, return_index=True, return_inverse=True)
+    # Units that add the same have the same sum with random weights, and others not.
+    mixed = np.random.default_rng(0).uniform(1.0, 2.0, len(sums)) @ np.stack(
+        list(map(rounded, sums))
+    )
+    _, first, place = np.unique(rounded(mixed), return_index=True, return_inverse=True)
     above, below = sums[:, first].reshape(2, len(most), -1)
     counts = np.bincount(place.ravel(), minlength=len(first)).astype(np.float64)
     return Rates(function, above, below, counts, entries * np.array(most)[:, None])

@@ -367,7 +367,8 @@ class CountedRates:
         if id(x) not in self._of_units:
             fraction = self.fraction(x)
             assert fraction is not None
-            self._of_units[id(x)] = x, *map(self.by_unit, fraction.entries)
+            above, below = map(self.by_unit, fraction.entries)
+            self._of_units[id(x)] = x, above, below
         return self._of_units[id(x)][1:]
 
     def by_unit(self, entries: Floats) -> Floats:

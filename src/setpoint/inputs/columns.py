@@ -268,7 +268,7 @@ class Unlabelled:
         For each row the chance of the positive class, from 0 to 1; or the name of a column of
         this X and of that of the labelled rows.
     of_labelled : array-like of shape (n,), optional
-        The proxy of the labelled rows, where `proxy` is no name.
+        The proxy of the labelled rows, where `proxy` is not a name.
     sensitive_features : column, frame, dict, str or list of str, optional
         Their side information, as in ``fit``, where the goal refers to groups.
 
