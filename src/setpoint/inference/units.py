@@ -28,9 +28,6 @@ def unit_limits(
     value, (bottom, top) = counted.value(x), counted.range(x)
     variance, units = variance_by_units(x, counted)
     fraction = counted.fraction(x)
-    if fraction is not None:  # a unit without rows that the share is of tells nothing
-        sizes = counted.by_unit(fraction.entries[1])
-        units = float(sizes.sum() ** 2 / max(sizes @ sizes, 1e-300))
     if not math.isfinite(variance) or units == 0.0:
         return bottom, top
     tails = [-float(stdtrit(max(units - 1.0, 1.0), tail)) for tail in (low, high)]
@@ -60,14 +57,24 @@ def variance_by_units(x: RateFunction, counted: CountedRates) -> tuple[float, fl
     """The variance of a value over draws of units, and how many units it rests on."""
     (effects,), units = counted.unit_effects([x])
     n = len(effects)
-    return ((n - 1.0) / n * float(effects @ effects) if n > 1 else math.inf), units
+    variance = (n - 1.0) / n * float(effects @ effects) if n > 1 else math.inf
+    return variance, min(units, _effective(x, counted))
+
+
+def _effective(x: RateFunction, counted: CountedRates) -> float:
+    """How many equal units its fractions rest on: one without rows below the line tells nothing."""
+    fraction = counted.fraction(x)
+    if fraction is None:
+        return min((_effective(c, counted) for c in x.children if c.features), default=math.inf)
+    sizes = counted.by_unit(fraction.entries[1])
+    return float(sizes.sum() ** 2 / max(sizes @ sizes, 1e-300))
 
 
 def rests_on(x: RateFunction, counted: CountedRates) -> tuple[float, float]:
     """How many independent rows, and how many equal units, tell as much of a value."""
     (effects,), units = counted.unit_effects([x])
-    rows = counted.sizes_of(x).effective / design_effect(x, counted)
-    return (rows if effects.any() else units), units
+    rows, units = counted.sizes_of(x).effective, min(units, _effective(x, counted))
+    return (rows / design_effect(x, counted) if effects.any() else units), units
 
 
 def design_effect(x: RateFunction, counted: CountedRates) -> float:
