@@ -201,7 +201,7 @@ class CountedRates:
         self._known = KnownWeights({}, {}) if known is None else known
         self._profiles: dict[frozenset[int], Profiles] = {}
         self._fractions: dict[int, Fraction | None] = {}
-        self._of_units: dict[int, tuple[RateFunction, Floats, Floats]] = {}
+        self._of_units: dict[bytes, Floats] = {}
         self._proxied: dict[int, tuple[RateFunction, Proxied | None]] = {}
 
     @cached_property
@@ -364,17 +364,19 @@ class CountedRates:
 
     def of_units(self, x: RateFunction) -> tuple[Floats, Floats]:
         """What each unit (units,) adds above and below the line of a fraction."""
-        if id(x) not in self._of_units:
-            fraction = self.fraction(x)
-            assert fraction is not None
-            above, below = map(self.by_unit, fraction.entries)
-            self._of_units[id(x)] = x, above, below
-        return self._of_units[id(x)][1:]
+        fraction = self.fraction(x)
+        assert fraction is not None
+        above, below = map(self.by_unit, fraction.entries)
+        return above, below
 
     def by_unit(self, entries: Floats) -> Floats:
         """What each unit (units,) adds to a sum over entries (strata * (n + 1) * n)."""
-        assert self.confusion.units is not None
-        return self.confusion.units.sums(entries.reshape(-1, *self.confusion.products.shape[2:]))
+        units, key = self.confusion.units, entries.tobytes()
+        assert units is not None
+        if key not in self._of_units:
+            table = entries.reshape(-1, *self.confusion.products.shape[2:])
+            self._of_units[key] = units.sums(table)
+        return self._of_units[key]
 
     def unit_effects(self, xs: Sequence[RateFunction]) -> tuple[Floats, float]:
         """What leaving out each unit does (len(xs), units) to some values; units, effective."""
