@@ -67,7 +67,8 @@ def test_a_column_of_units_is_not_a_feature(name):
         np.testing.assert_array_equal(call(FRAME), call(without))
     by_name, beside = lasting.evaluate(FRAME, Y), lasting.evaluate(without, Y, units=U)
     assert by_name.objective == beside.objective
-    assert lasting.evaluate(without, Y).objective.interval != "units"
+    with pytest.warns(UserWarning, match="no column 'who', the unit of the fit"):
+        assert lasting.evaluate(without, Y).objective.interval != "units"
     assert by_name.objective.interval == "units"
 
 

@@ -242,7 +242,11 @@ def test_weighted_rows_without_a_largest_weight_are_refused():
         with pytest.raises(GoalError, match=message):
             counted_on("recall >= 0.8", Y, D, weight=weight)
     with pytest.raises(GoalError, match="`largest_unit` of Confidence"):
+        counted_on("recall >= 0.8", Y, D, weight=W, units=U)
+    with pytest.raises(InputError, match="`largest_weight` is of rows without units"):
         counted_on("recall >= 0.8", Y, D, of_weight(4.0), weight=W, units=U)
+    with pytest.raises(InputError, match="`largest_unit` is of `units`, which are missing"):
+        counted_on("recall >= 0.8", Y, D, of_unit(4.0))
 
 
 def test_strict_tests_by_weights():

@@ -338,6 +338,8 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
         goal = own if goal is None else as_goal(goal)
         self._check_deferring(goal)
         rows, seen = self._seen(goal, **whole)
+        if rows[None].units is None and (name := self.units or self.units_column_):
+            warn_caller(f"X has no column {name!r}, the unit of the fit: each row counts as a unit")
         inputs = replace(seen, decide_on=())
         given: dict[str | None, tuple[Any, Any]] = {None: (X, whole.get("sensitive_features"))}
         for name, d in as_datasets(whole.get("datasets")).items():
@@ -647,6 +649,11 @@ class GoalClassifier(DecidesBatches, ExplainsDecisions):
             raise InputError(
                 "`sensitive_features` in the constructor names columns of X, one or a list, got a "
                 f"{type(names).__name__}; pass columns of values to fit"
+            )
+        if not (self.units is None or isinstance(self.units, str)):
+            raise InputError(
+                f"`units` in the constructor is the name of a column of X, got {self.units!r:.60}; "
+                "pass the column to fit"
             )
         if deployed is not None and not deployed.lasts:
             raise InputError(

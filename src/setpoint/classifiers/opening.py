@@ -222,7 +222,8 @@ def open_fit(
     column = None if deployed is None else deployed.column
     units = classifier.units if units is None else units
     # A model that is there already takes what it was fitted on.
-    is_name = isinstance(units, str) and not classifier._fits_nothing
+    fitted = getattr(getattr(classifier, "estimator", None), "feature_names_in_", ())
+    is_name = isinstance(units, str) and not (classifier._fits_nothing and units in fitted)
     classifier.units_column_ = units if is_name else None
     features = classifier._features(X, column, reset=True)
     if getattr(y, "ndim", 1) != 1:
@@ -303,12 +304,11 @@ def _listed(data: FitData, promise: Promise) -> FitData:
     width = book.n_classes + 1
     index = {n: np.flatnonzero(kept[tested.kinds(n) // width]) for n in tested.tables}
     book = replace(book, strata=tuple(compress(book.strata, kept)))
-    found = CertifyingRows(
-        replace(tested.take(index), codebook=book),
-        {n: rows.given[n].take(at) for n, at in index.items()},
-        rows.key,
-        (tested.n_rows[None] - len(index[None]), limit),
-    )
+    out = tested.n_rows[None] - len(index[None])
+    others = (out, limit) if data.units is None else None  # of units rows say less
+    given = {n: rows.given[n].take(at) for n, at in index.items()}
+    judged = replace(tested.take(index), codebook=book)
+    found = CertifyingRows(judged, given, rows.key, others)
     return replace(data, judged=replace(own, codebook=book), certifying=found)
 
 
@@ -380,8 +380,8 @@ def given_rows(
     column = None if deployed is None or baseline is not None else deployed.column
     spare = column is not None and None not in goal.needs.baseline and not _has(X, column)
     first = None if spare else deployed  # named in the constructor, and needed nowhere
-    lasts = classifier.units if _has(X, classifier.units) else None
-    units = lasts if units is None else units
+    name = classifier.units or classifier.units_column_
+    units = name if units is None and _has(X, name) else units
     rows: dict[str | None, GivenRows] = {
         None: GivenRows(int(_num_samples(X)), y, sample_weight, columns, first, X, units)
     }
@@ -392,7 +392,7 @@ def given_rows(
             own = classifier.sensitive_features
         if model is None and name in goal.needs.baseline:
             model = lasting
-        same = classifier.units if d.units is None and _has(d.X, classifier.units) else d.units
+        same = name if d.units is None and _has(d.X, name) else d.units
         parts = d.y, d.sample_weight, own, model, d.X, same
         rows[name] = GivenRows(int(_num_samples(d.X)), *parts)
     return rows

@@ -463,7 +463,7 @@ class PValues:
         plain = isinstance(part, Requirement) and part.function is x
         if (proxied := counted.proxied(x)) is not None:
             return proxied.limit(counted.range(x)[constraint.sign < 0], constraint.sign, level)
-        if plain and not (self.strict or self.fractional or counted.largest):
+        if plain and counted.largest is None and not (self.strict or self.fractional):
             ends = exact_limits(x, counted, level, level)
             if ends is not None:
                 return ends[0] if constraint.sign > 0 else ends[1]

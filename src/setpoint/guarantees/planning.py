@@ -181,7 +181,7 @@ class Smooth:
         out = np.zeros(len(self._profiles))
         at = worst_of(-self.requirement.sign * added, self._profiles.populations)
         most = self.counted.most_of_unit(*self.counted.weights(sorted(x.features)).given)
-        out[at] = most / unit[0, at] if self.counted.largest else 1.0
+        out[at] = most / unit[0, at] if self.counted.largest is not None else 1.0
         return out
 
     @cached_property
@@ -376,7 +376,7 @@ def _chances(part: Part, counted: CountedRates, delta: float) -> Chances:
     if not isinstance(part, Requirement):
         parts = tuple(_chances(inner, counted, part.level(delta)) for inner in part.parts)
         return Several(parts, part.every)
-    added = part.added(counted) if counted.largest else None
+    added = part.added(counted) if counted.largest is not None else None
     if added is not None:
         x, worst = counted.by_unit(added), -float(added.min()) * counted.most_of_unit(added)
         mean, sd = float(x.sum()), float(x.std(ddof=1)) * math.sqrt(len(x))

@@ -215,7 +215,7 @@ def margins_of(part: Part, counted: CountedRates, counts: Floats, times: Floats)
 
 
 def _margins(x: Requirement, counted: CountedRates, counts: Floats, times: Floats) -> Floats:
-    exact = None if counted.largest else _of_binomial(x, counted, counts, times)
+    exact = _of_binomial(x, counted, counts, times) if counted.largest is None else None
     if exact is not None:
         return exact
     slack, error = slack_and_error(x, counted, counts, times)
@@ -352,7 +352,16 @@ class Promise:
         rows = [r.rows if isinstance(r, Evidence) else r for r in given]
         clustered = [r for r in rows if isinstance(r, Rows) and r.units is not None]
         weighted = any(r.is_weighted for r in rows)
-        stated = self.largest_unit if clustered else self.largest_weight
+        stated, other = self.largest_weight, self.largest_unit
+        if clustered:
+            stated, other = other, stated
+        if other is not None:
+            raise InputError(
+                "`largest_weight` is of rows without units, and `units` are given: state "
+                "`largest_unit`, in weight where rows have one"
+                if clustered
+                else "`largest_unit` is of `units`, which are missing"
+            )
         if weighted and stated is None:
             asked, one = ("largest_unit", "a unit") if clustered else ("largest_weight", "a row")
             weights = [r.weight for r in rows if isinstance(r, Rows) and r.weight is not None]

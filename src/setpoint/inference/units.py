@@ -30,15 +30,17 @@ def unit_limits(
     fraction = counted.fraction(x)
     if not math.isfinite(variance) or units == 0.0:
         return bottom, top
+    shares = fraction is not None and fraction.above.shape[1] <= 2  # else of pairs, or of several
+    if variance == 0.0 and not shares and math.isfinite(top - bottom):
+        # What no unit says is rare.
+        down, up = (1.0 - tail ** (1.0 / units) for tail in (low, high))
+        return value - down * (value - bottom), value + up * (top - value)
     tails = [-float(stdtrit(max(units - 1.0, 1.0), tail)) for tail in (low, high)]
     width = top - bottom
-    if math.isfinite(width) and width > 0.0 and (fraction is not None or variance == 0.0):
-        share = (value - bottom) / width
-        rows = units
+    if math.isfinite(width) and width > 0.0 and fraction is not None:
+        share, rows = (value - bottom) / width, units
         if variance > 0.0 and 0.0 < share < 1.0:
-            most = math.inf  # of three sorts of rows, as in pairs, rows may tell more than a share
-            if fraction is not None and fraction.above.shape[1] <= 2:
-                most = max(counted.sizes_of(x).effective, 1.0)
+            most = max(counted.sizes_of(x).effective, 1.0) if shares else math.inf
             rows = min(max(share * (1.0 - share) * width**2 / variance, 1.0), most)
         ends = [_wilson(share, rows, z) for z in (-tails[0], tails[1])]
         return bottom + width * ends[0], bottom + width * ends[1]

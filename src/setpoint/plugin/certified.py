@@ -24,7 +24,6 @@ from setpoint.inputs import (
     check_length,
     classes_of,
     content_of,
-    in_frame,
     rows_key,
 )
 from setpoint.plugin.classifier import PlugInClassifier
@@ -218,8 +217,8 @@ def certify(
     classes = first._classes if own else classes_of(y, None, pos_label, goal=asked)
     if sensitive_features is None and own:
         sensitive_features = first.sensitive_features
-    if units is None and own and in_frame(X, first.units or ""):
-        units = first.units
+    if units is None and own:
+        units = first.units or first.units_column_  # X has to have it
     given: dict[str | None, GivenRows] = {
         None: GivenRows(
             int(_num_samples(X)), y, sample_weight, sensitive_features, baseline, X, units

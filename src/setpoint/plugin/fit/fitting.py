@@ -552,7 +552,8 @@ def adapted(
     inputs = CheckedData.check(goal, classifier._classes, rows, decide_on, unlabelled=True)
     response = Response(classifier._answers.method, classifier._classes, posterior=True)
     response.name(classifier.estimator_)
-    evidence = inputs.evidence({None: response(classifier.estimator_, X)})
+    features = classifier._features(X, None)
+    evidence = inputs.evidence({None: response(classifier.estimator_, features)})
     found, report = solve_evidence(inputs, evidence, options, notes=notes)
     rule = None
     if found.rule.n_classes == 2 and not found.rule.value_columns:
