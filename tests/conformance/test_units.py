@@ -45,7 +45,7 @@ def fitted(name):
     return new(name).fit(pd.DataFrame(X, columns=NAMES), Y, units=U)
 
 
-def alike(model, name):
+def check_decides_as_fitted(model, name):
     other = fitted(name)
     assert np.array_equal(model.predict(FRAME), other.predict(FRAME[NAMES]))
     assert model.goal_report_.objective == other.goal_report_.objective
@@ -57,9 +57,9 @@ def test_a_column_of_units_is_not_a_feature(name):
     model = new(name).fit(FRAME, Y, units="who")
     assert model.n_features_in_ == 4
     assert model.feature_names_in_.tolist() == NAMES
-    alike(model, name)
+    check_decides_as_fitted(model, name)
     lasting = new(name, units="who").fit(FRAME, Y)
-    alike(lasting, name)
+    check_decides_as_fitted(lasting, name)
     # Rows to be decided may have the column or not; of other rows it is read.
     without = FRAME[NAMES]
     for method in ("predict", "decision_function", "decision_distribution"):
@@ -70,6 +70,12 @@ def test_a_column_of_units_is_not_a_feature(name):
     with pytest.warns(UserWarning, match="no column 'who', the unit of the fit"):
         assert lasting.evaluate(without, Y).objective.interval != "units"
     assert by_name.objective.interval == "units"
+
+
+def test_units_are_taken_in_the_order_of_x():
+    beside = pd.Series(U, name="who").sample(frac=1.0, random_state=0)
+    found = [open_fit(new("plug-in"), FRAME[NAMES], Y, units=units) for units in (U, beside)]
+    np.testing.assert_array_equal(*(data.units.names for data in found))
 
 
 def test_draws_do_not_look_at_units_and_rows_that_certify_may_lack_the_column():
@@ -89,7 +95,7 @@ def test_copies_and_files_know_the_column(name, tmp_path):
     assert clone(model).units == "who"
     save_model(model, tmp_path / "m.skops")
     for copy in (pickle.loads(pickle.dumps(model)), load_model(tmp_path / "m.skops")):
-        alike(copy, name)
+        check_decides_as_fitted(copy, name)
         assert copy.evaluate(FRAME, Y) == model.evaluate(FRAME, Y)
 
 

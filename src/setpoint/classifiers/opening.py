@@ -246,9 +246,11 @@ def open_fit(
         judged.bind()
     key = classifier._key()
     columns = classifier.sensitive_features if sensitive_features is None else sensitive_features
+    apart, own = validation is not None, judged.tables[None].units  # in the order of X
+    own = units_of(aligned(units, X, "units"), X, n_rows) if apart else own
     data = FitData(
         goal, metric, solver, limits, X, y, true, weight, features, judged, rows, columns, deployed,
-        key, started, is_validated=validation is not None, units=units_of(units, X, n_rows),
+        key, started, is_validated=apart, units=own,
     )  # fmt: skip
     data = with_certifying_rows(data, classifier, decide_on, certify_on)
     # All rows as given: those of X, further data sets, those that certify.
@@ -304,12 +306,10 @@ def _listed(data: FitData, promise: Promise) -> FitData:
     width = book.n_classes + 1
     index = {n: np.flatnonzero(kept[tested.kinds(n) // width]) for n in tested.tables}
     book = replace(book, strata=tuple(compress(book.strata, kept)))
-    out = tested.n_rows[None] - len(index[None])
-    others = (out, limit) if data.units is None else None  # of units rows say less
+    others = None if data.units else (tested.n_rows[None] - len(index[None]), limit)  # of rows
     given = {n: rows.given[n].take(at) for n, at in index.items()}
-    judged = replace(tested.take(index), codebook=book)
-    found = CertifyingRows(judged, given, rows.key, others)
-    return replace(data, judged=replace(own, codebook=book), certifying=found)
+    apart = CertifyingRows(replace(tested.take(index), codebook=book), given, rows.key, others)
+    return replace(data, judged=replace(own, codebook=book), certifying=apart)
 
 
 def _certifying(
@@ -478,7 +478,7 @@ def set_apart(data: FitData, share: float, seed: int, listed: bool = False) -> F
             content, blocks, kinds = units.names, units, units.kinds(kinds)
         chosen, left = _placed(content, known, len(kinds))
         if len(left):
-            some = None if blocks is None else blocks.take(left)
+            some = blocks and blocks.take(left)
             chosen[left] = split_kinds(kinds[left], some, share, rng, listed)
         if content is not None:
             known = {side: np.union1d(own, content[chosen == side]) for side, own in known.items()}
