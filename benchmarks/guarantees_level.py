@@ -86,7 +86,7 @@ def _drawn(added: tuple[float, ...], counts: tuple[float, ...], worst: bool) -> 
 
 
 def floors(p: Population) -> list[Floor]:
-    """Of precision and F1 as elsewhere; of F2 as of F1, 70 % of the way to its best."""
+    """Of precision and F1 as in `guarantees_goals`; of F2 70 % of the way to its best, as of F1."""
     known = {asked.name: asked for asked in simple_goals(p)}
     a, b = known["precision"].bound, known["f1"].bound / (2 - known["f1"].bound)
 

@@ -14,15 +14,15 @@ Parts: ``heavy`` (one row in thousands weighs 20 or 200 times as much, and is ba
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from cma_data import run_with_one_thread
-from guarantees_units import LEVEL, DrawnRows, certified, line, most, p_of, seeded
+from guarantees_units import LEVEL, DrawnRows, certified, line, main, most, p_of, seeded
 from scipy.stats import norm
 
 from setpoint import Confidence, solve
@@ -221,18 +221,5 @@ def _rates(goal: str, scores: Any, y: Any, weight: Any) -> tuple[float, float] |
 PARTS = {"heavy": heavy, "chances": chances, "functions": functions, "rules": rules}
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=300)
-    parser.add_argument("--worst", type=int, default=1_000)
-    parser.add_argument("--only", nargs="+", default=list(PARTS), choices=list(PARTS))
-    args = parser.parse_args()
-    fine = True
-    for name in args.only:
-        print(f"\n{name}: {PARTS[name].__doc__}")
-        fine &= PARTS[name](args.draws, args.worst)
-    return int(not fine)
-
-
 if __name__ == "__main__":
-    sys.exit(run_with_one_thread(main))
+    sys.exit(run_with_one_thread(partial(main, PARTS, __doc__)))

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betainccinv, ndtri
+from scipy.special import betainc, ndtri
 
 from setpoint.array_types import Bools, Floats
 from setpoint.counts import Codebook, Confusion, Counted, Evidence, Marginals, Rows
@@ -26,6 +26,7 @@ from setpoint.inference import (
     KnownWeights,
     Largest,
     Weights,
+    clopper_pearson,
     design_effect,
     influence_of,
     share_needed,
@@ -422,8 +423,7 @@ class Promise:
             kept &= [k in known for k in keys]
         own = np.array([s.dataset is None and s.measure is None for s in strata])
         rows = np.where(own, tested.weights.sum(axis=1), 0.0)
-        # Clopper and Pearson's, at 95 %
-        return kept, float(betainccinv(rows[~kept].sum() + 1.0, rows[kept].sum(), 0.05))
+        return kept, clopper_pearson(float(rows[~kept].sum()), float(rows.sum()), high=0.05)[1]
 
 
 def _require_ranges(c: Constraint, ranges: Ranges) -> None:
