@@ -130,7 +130,7 @@ def _design_effect(e: Floats, column: Column) -> float:
     rows = np.bincount(keys)
     if not max(_KEYS, n / _MOST_ROWS) <= len(rows) <= n / _FEWEST_ROWS or rows.max() > _LARGEST * n:
         return 1.0
-    if column.values.dtype.kind in "iu":  # a quantity, and not keys, where near values err alike
+    if column.values.dtype.kind in "iu":  # a quantity is not a key: near values err together
         e = _unexpected(e, column.values, min(len(rows) // 10, 20))
     one, two, four = (np.bincount(keys, x) for x in (e, e * e, (e * e) ** 2))
     pairs, spread = (one**2 - two).sum(), math.sqrt(2.0 * (two**2 - four).sum())

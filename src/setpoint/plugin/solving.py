@@ -243,8 +243,8 @@ def solve(
         place = scores[0] if alone and len(scores) == 1 else scores
         if promise is not None and units is not None:
             raise InputError(
-                "`confidence`, `units`: nothing is certified by units on a table elsewhere; read "
-                "its scores, labels and units into memory, or leave one of the two out"
+                "`confidence`, `units`: nothing is certified by units on a table out of core; "
+                "read its scores, labels and units into memory, or leave one of the two out"
             )
         roles = {"score": place, "weight": sample_weight, "baseline": baseline, "units": units}
         tables = sources.frame_rows_of(data, y, sensitive_features, datasets, **roles)
